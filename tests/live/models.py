@@ -57,7 +57,7 @@ class Nodes(ViewModel):
         self.selected: str | None = None
 
     def snapshot(self) -> Snapshot:
-        return Snapshot(GraphState("graph", HEAD, [], [], self.selected, 0))
+        return Snapshot(GraphState("graph", HEAD, [], [], [], self.selected, None, "", 0))
 
     def handle(self, event: object) -> None:
         assert isinstance(event, SelectEvent)

@@ -19,8 +19,9 @@ from workbench.live.model import Refused
 from workbench.live.registry import registry
 from workbench.models import DigitsNet
 from workbench.widgets.flow import MOST_ROWS, FlowModel
-from workbench.widgets.graph import MOST_NODES, GraphModel
+from workbench.widgets.graph import GraphModel
 from workbench.widgets.graph_html import graph_html
+from workbench.widgets.graph_picture import MOST_NODES
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,7 @@ from workbench.graph.interpreter import run, run_apart
 from workbench.graph.ir import RUN, TEXT, Graph
 from workbench.graph.memory import MemoryPlan, plan_memory
 from workbench.graph.printing import text
+from workbench.graph.profiling import Profile, profile
 from workbench.graph.python_printing import python_text
 from workbench.graph.reading import parse
 from workbench.graph.rewriter import Rewriter
@@ -40,9 +41,9 @@ from workbench.graph.walk import last_uses, users, walk
 
 __all__ = [
     "Block", "Control", "Cost", "Graph", "GraphDiff", "GraphError", "HeldFunction", "LeafModule", "MemoryPlan",
-    "NamedFunction", "Node", "NodeDiff", "Rewriter", "SubGraph", "TensorType", "Type", "Value", "called", "check",
-    "cost", "diff", "holds", "last_uses", "named", "narrow", "parse", "passes", "plan_memory", "python_text", "run",
-    "run_apart", "text", "throw", "total", "trace", "types", "users", "walk",
+    "NamedFunction", "Node", "NodeDiff", "Profile", "Rewriter", "SubGraph", "TensorType", "Type", "Value", "called",
+    "check", "cost", "diff", "holds", "last_uses", "named", "narrow", "parse", "passes", "plan_memory", "profile",
+    "python_text", "run", "run_apart", "text", "throw", "total", "trace", "types", "users", "walk",
 ]  # fmt: skip
 
 NAMED.give(named)

@@ -15,7 +15,8 @@ from workbench.live.messages import FlowOperand, FlowRow, FlowState, Head
 from workbench.live.model import Snapshot
 from workbench.tensor import Tensor
 from workbench.widgets.base import ViewWidget
-from workbench.widgets.graph import LONGEST, dims_of_type, graph_of, short_name
+from workbench.widgets.graph import graph_of
+from workbench.widgets.graph_types import LONGEST, dims_of_type, short_name
 from workbench.widgets.node_selection import NodeSelectionModel
 from workbench.widgets.tensor import TensorWidget
 

@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Container, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Any
 
-from workbench.base.dtypes import dtype_of
-from workbench.graph import Graph, Node, TensorType, Type, Value, called, cost, trace
-from workbench.graph.blocks import Block, values_in
-from workbench.graph.cost import bytes_of, elements_of
-from workbench.graph.rules import kind_of
+from workbench.graph import Graph, Profile, trace
+from workbench.graph import profile as measure
+from workbench.graph.arguments import tensors_in
 from workbench.graph.tracing import Example
-from workbench.live.messages import Dim, GraphEdge, GraphNode, GraphState, Head
+from workbench.live.messages import GraphState, Head
 from workbench.live.model import Snapshot
 from workbench.live.renderers import renderers
 from workbench.widgets.base import ViewWidget
+from workbench.widgets.graph_picture import GraphPicture
+from workbench.widgets.graph_types import LONGEST
 from workbench.widgets.node_selection import NodeSelectionModel
 
-__all__ = ["MOST_NODES", "GraphModel", "GraphWidget", "dims_of_type", "graph", "graph_of"]
-
-MOST_NODES = 5000
-"""A larger graph is cut here, and the view says how many nodes are missing."""
-
-LONGEST = 200
-"""Most characters of a text that travel."""
-
-Kind = Literal["input", "op", "parameter", "constant", "output"]
-
-
-def short_name(kind: Type) -> str:
-    """Return how a view names what a value is: a data type such as ``f32``, or the type in words."""
-    return dtype_of(kind).short if isinstance(kind, TensorType) else str(kind)[:LONGEST]
-
-
-def dims_of_type(kind: Type) -> list[Dim]:
-    """Return the dims of a type as views take them; none for what is no tensor."""
-    if not isinstance(kind, TensorType):
-        return []
-    return [Dim(name, size) for name, size in zip(kind.dims.labels, kind.dims.sizes, strict=True)]
+__all__ = ["GraphModel", "GraphWidget", "graph", "graph_of"]
 
 
 class GraphModel(NodeSelectionModel):
@@ -46,165 +25,100 @@ class GraphModel(NodeSelectionModel):
 
     view = "graph"
 
-    def __init__(self, graph: Graph, title: str = "", source: str = "") -> None:
+    def __init__(
+        self, graph: Graph, title: str = "", source: str = "", profile: Profile | None = None
+    ) -> None:
         super().__init__()
         self._title = title
         self._source = source
         self._graph = graph
-        self._drawn: _Drawn | None = None
+        self._profile = profile
+        self._drawn: GraphPicture | None = None
 
     @property
     def graph(self) -> Graph:
         """The graph that is drawn."""
         return self._graph
 
-    def show(self, graph: Graph) -> None:
-        """Draw `graph` from now on; the picked node stays where it has one of that name."""
+    def show(self, graph: Graph, profile: Profile | None = None) -> None:
+        """Draw `graph` from now on, and what a `profile` of it says; a picked node stays if it has one of that name."""
         # Drawn before the lock is taken: it may be large.
-        drawn = _Drawn(graph)
+        drawn = GraphPicture(graph, profile)
         with self._lock:
-            self._graph, self._drawn = graph, drawn
+            self._graph, self._profile, self._drawn = graph, profile, drawn
             self._selected = self._selected if self._selected in drawn.known else None
         self.changed()
 
     def snapshot(self) -> Snapshot:
         """Return the whole graph, and which node is picked."""
         drawn = self._draw()
-        title = (self._title or self._graph.name)[:LONGEST]
+        title = (self._title or drawn.graph.name)[:LONGEST]
         head = Head(title, self._source[:LONGEST], drawn.made, live=False)
         with self._lock:
             selected = self._selected
-        return Snapshot(GraphState("graph", head, drawn.nodes, drawn.edges, selected, drawn.missing))
+        return Snapshot(
+            GraphState(
+                kind="graph",
+                head=head,
+                nodes=drawn.nodes,
+                edges=drawn.edges,
+                scopes=drawn.scopes,
+                selected=selected,
+                values=drawn.values_of(selected),
+                wrong="",
+                truncated=drawn.missing,
+            )
+        )
 
     def _known(self) -> Container[str]:
         return self._draw().known
 
-    def _draw(self) -> _Drawn:
+    def _draw(self) -> GraphPicture:
         with self._lock:
             if self._drawn is None:
-                self._drawn = _Drawn(self._graph)
+                self._drawn = GraphPicture(self._graph, self._profile)
             return self._drawn
-
-
-class _Drawn:
-    """A graph as nodes and edges of the view."""
-
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-        self._left = MOST_NODES
-        count = sum(1 for _ in graph.walk())
-        # What lies behind the cut is unknown, and so are the outputs that come from there.
-        whole = count <= MOST_NODES
-        self.made = time.time()
-        self.missing = max(0, count - MOST_NODES)
-        self.nodes: list[GraphNode] = []
-        self.edges: list[GraphEdge] = []
-        self._block(graph, [])
-        read = {edge.source for edge in self.edges} | (
-            {one.name for one in graph.returned()} if whole else set()
-        )
-        given = [_node("input", value, value.name, value.name) for value in (*graph.inputs, *graph.seeds)]
-        given += [_held("parameter", value) for value in graph.parameters if value.name in read]
-        given += [_held("constant", value) for value in graph.constants if value.name in read]
-        self.nodes = given + self.nodes
-        for i, operand in enumerate(graph.outputs if whole else ()):
-            label = "output" if graph.single else f"output {i}"
-            for value in values_in(operand):
-                self._output(value, label, f"output {i}")
-        for value, after in graph.updates.items() if whole else ():
-            self._output(after, f"update {value.name}", f"update {value.name}")
-        self.known = frozenset(node.id for node in self.nodes)
-
-    def _output(self, value: Value, label: str, identity: str) -> None:
-        """Draw where a value leaves the graph: once for several that leave together."""
-        # No value has a space in its name, so this cannot be another's identity.
-        # The values of one output come in a row: only the last node can be theirs.
-        if all(node.id != identity for node in self.nodes[-1:]):
-            self.nodes.append(_node("output", value, identity, label))
-        self.edges.append(_edge(value, identity))
-
-    def _block(self, block: Block, scope: list[str]) -> None:
-        """Draw the nodes of a block; those of blocks in it have a scope of their own and come before their node."""
-        for node in block.nodes:
-            if not self._left:
-                return
-            self._left -= 1
-            kind = kind_of(node.callee)
-            names = kind.blocks if kind is not None else ()
-            read = dict.fromkeys(node.values)
-            for name, inner in zip(names, node.blocks, strict=False):
-                place = [*(scope or node.scope), f"{called(node.callee)} {node.name}", name]
-                # The scope of what holds it, its own call, and which of its blocks.
-                self.nodes += [_node("input", one, one.name, one.name, scope=place) for one in inner.inputs]
-                self._block(inner, place)
-                read.update(dict.fromkeys(values_in(inner.outputs)))
-            self.nodes.append(_call(self._graph, node, scope or list(node.scope)))
-            self.edges += [_edge(value, node.name) for value in read]
-
-
-def _node(kind: Kind, value: Value, identity: str, label: str, **fields: Any) -> GraphNode:
-    defaults: dict[str, Any] = {
-        "op": "", "scope": [], "attributes": [], "source": "", "doc": "", "equation": "", "rule": "", "parameters": 0,
-        "flops": 0.0, "bytes": bytes_of(value),
-    }  # fmt: skip
-    bits = 8 * value.type.dtype.itemsize if isinstance(value.type, TensorType) else 0
-    return GraphNode(
-        id=identity,
-        kind=kind,
-        label=label,
-        dtype=short_name(value.type),
-        dims=dims_of_type(value.type),
-        bits=bits,
-        **{**defaults, **fields},
-    )
-
-
-def _held(kind: Kind, value: Value) -> GraphNode:
-    scope = value.name.split(".")[:-1] if kind == "parameter" else []
-    return _node(kind, value, value.name, value.name, scope=scope, parameters=elements_of(value))
-
-
-def _call(graph: Graph, node: Node, scope: list[str]) -> GraphNode:
-    price, name = cost(graph, node), called(node.callee)[:LONGEST]
-    documented: dict[str, str] = {}
-    if node.op is not None:
-        documented = {"doc": node.op.doc, "equation": node.op.equation, "rule": node.op.rule}
-    return _node(
-        "op",
-        node.outputs[0],
-        node.name,
-        name,
-        op=name,
-        scope=scope,
-        attributes=[[key, str(value)[:LONGEST]] for key, value in node.params.items()],
-        source=node.source,
-        parameters=price.parameters,
-        flops=price.flops,
-        bytes=price.bytes,
-        **documented,
-    )
-
-
-def _edge(value: Value, target: str) -> GraphEdge:
-    source = value.node.name if value.node is not None else value.name
-    return GraphEdge(source, target, short_name(value.type), dims_of_type(value.type))
 
 
 class GraphWidget(ViewWidget):
     """A graph in a cell."""
 
-    def __init__(self, graph: Graph, title: str = "", source: str = "", **traits: Any) -> None:
-        own = title or source
-        super().__init__(GraphModel(graph, title, source) if own else renderers.model_of(graph), **traits)
+    def __init__(
+        self,
+        graph: Graph,
+        title: str = "",
+        source: str = "",
+        profile: Profile | None = None,
+        **traits: Any,
+    ) -> None:
+        # Without words of its own it is the picture that panels have of the graph, too.
+        model = GraphModel(graph, title, source) if title or source else renderers.model_of(graph)
+        if profile is not None and isinstance(model, GraphModel):
+            model.show(graph, profile)
+        super().__init__(model, **traits)
 
 
-def graph(source: Graph | Callable[..., Any], *examples: Example, title: str = "") -> GraphWidget:
+def graph(
+    source: Graph | Callable[..., Any], *examples: Example, title: str = "", profile: bool = False
+) -> GraphWidget:
     """Show a graph in this cell: `source` itself, or that of a module or function, traced for inputs like `examples`.
 
+    With `profile` it is run on the examples a few times, node by node: nodes can then be coloured by the time that they
+    take, and a picked one shows how its values are spread.
+
     Raises:
-        TypeError: `source` is a model without an example of its inputs, or no graph and nothing that can be traced.
+        TypeError: `source` is a model without an example of its inputs, or no graph and nothing that can be traced; or
+            a graph is to be measured on sizes, without numbers.
     """
-    return GraphWidget(graph_of(source, examples), title)
+    if not profile:
+        return GraphWidget(graph_of(source, examples), title)
+    if not examples or any(isinstance(one, Mapping) and not [*tensors_in(one)] for one in examples):
+        raise TypeError(
+            "a graph is measured by running it, which takes tensors with numbers: "
+            "wb.widgets.graph(model, batch, profile=True)"
+        )
+    traced = source if isinstance(source, Graph) else graph_of(source, examples)
+    return GraphWidget(traced, title, profile=measure(traced, *examples))
 
 
 def graph_of(source: Graph | Callable[..., Any], examples: Sequence[Example]) -> Graph:

@@ -9,7 +9,7 @@ from workbench.graph import Graph, Node, TensorType, Value, called, cost, total
 from workbench.graph.blocks import values_in
 from workbench.graph.cost import bytes_of
 from workbench.live.messages import Dim
-from workbench.widgets.graph import dims_of_type, short_name
+from workbench.widgets.graph_types import dims_of_type, short_name
 from workbench.widgets.html import BOX, QUIET, dim_chip
 
 __all__ = ["graph_html"]

@@ -3,7 +3,7 @@
 // common
 
 /** Raised when a message changes shape; a view refuses a state of another version and says so. */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** One dimension: its name (None if it has none) and its size. */
 export interface Dim {
@@ -39,17 +39,37 @@ export interface SelectEvent {
 
 // graph
 
+/** A parameter or constant, which is drawn inside the node that uses it. */
+export interface GraphTensor {
+  readonly name: string;
+  readonly kind: 'parameter' | 'constant';
+  readonly dtype: string;
+  readonly dims: readonly Dim[];
+  /** How its codes stand for numbers, in words; empty where it has none. */
+  readonly quantization: string;
+  readonly elements: number;
+}
+
 /** One node of a graph. */
 export interface GraphNode {
   readonly id: string;
-  readonly kind: 'input' | 'op' | 'parameter' | 'constant' | 'output';
+  readonly kind: 'input' | 'op' | 'output';
   readonly op: string;
   readonly label: string;
-  /** Module path, outermost first: `["features", "0"]`. */
+  /** Path, outermost first: modules, `["features", "0"]`, and blocks, `["if y", "then"]`. */
   readonly scope: readonly string[];
   readonly dtype: string;
   /** Type of the (first) value it produces. */
   readonly dims: readonly Dim[];
+  /**
+   * What the sizes are in any run, one a dim: `n`, `4*h`, `?` where only the run knows; empty where they are
+   * those in `dims`.
+   */
+  readonly sizes: readonly string[];
+  /** Parameters and constants that it reads. */
+  readonly held: readonly GraphTensor[];
+  /** How the codes that it gives stand for numbers, in words; empty where it gives none. */
+  readonly quantization: string;
   /** Pairs of name and value, as text. */
   readonly attributes: readonly (readonly string[])[];
   readonly source: string;
@@ -59,8 +79,15 @@ export interface GraphNode {
   readonly rule: string;
   readonly parameters: number;
   readonly flops: number;
+  /** What is read and written. */
   readonly bytes: number;
+  /** What its results take. */
+  readonly memory: number;
   readonly bits: number;
+  /** How long it ran, in all calls of one run; None where it was not measured. */
+  readonly seconds: number | null;
+  /** Why the function ended here with an error; empty where it did not. */
+  readonly wrong: string;
 }
 
 /** One value that travels from a node to another. */
@@ -69,6 +96,33 @@ export interface GraphEdge {
   readonly target: string;
   readonly dtype: string;
   readonly dims: readonly Dim[];
+  /** As in `GraphNode`. */
+  readonly sizes: readonly string[];
+}
+
+/** A box that nodes stand in. */
+export interface GraphScope {
+  /** Its path, joined with dots. */
+  readonly id: string;
+  readonly kind: 'module' | 'function' | 'if' | 'loop' | 'block';
+  /** Equal for scopes that compute the same: the same calls, on values of the same types, joined the same way. */
+  readonly same: number;
+}
+
+/** How the numbers are spread that a node gave when its graph was measured. */
+export interface GraphValues {
+  readonly node: string;
+  readonly count: number;
+  readonly low: number;
+  readonly high: number;
+  readonly mean: number;
+  readonly std: number;
+  /** Share of zeros. */
+  readonly zeros: number;
+  /** How many are infinite or not a number. */
+  readonly broken: number;
+  /** Counts of the finite ones, in equal bins from `low` to `high`. */
+  readonly bins: readonly number[];
 }
 
 /** A whole graph. */
@@ -77,7 +131,12 @@ export interface GraphState {
   readonly head: Head;
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
+  readonly scopes: readonly GraphScope[];
   readonly selected: string | null;
+  /** Of the selected node, where the graph was measured. */
+  readonly values: GraphValues | null;
+  /** Why the graph ends where it does: the error of the function that was traced; empty where it is whole. */
+  readonly wrong: string;
   /** How many nodes were left out because the graph is larger than a view can show; 0 if none. */
   readonly truncated: number;
 }

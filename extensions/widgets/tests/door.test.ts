@@ -25,7 +25,7 @@ class FakeModel {
     view: 'histogram',
     view_model: 'histogram-1',
     kernel: 'process 1',
-    version: 2,
+    version: 3,
     state: { head: { live: true, updated: 5 } },
     buffers: []
   };
@@ -147,7 +147,7 @@ describe('door', () => {
     expect(model.sent).toEqual([
       {
         type: 'event',
-        version: 2,
+        version: 3,
         sender: expect.any(String),
         number: 1,
         oldest: 1,
@@ -191,7 +191,7 @@ describe('door', () => {
     model.traits['version'] = 7;
     const { el } = show(model);
     expect(el.textContent).toContain(
-      'another version of the workbench (its messages are version 7, these are 2)'
+      'another version of the workbench (its messages are version 7, these are 3)'
     );
     expect(drawn).toEqual([]);
   });

@@ -8,21 +8,129 @@ from playwright.sync_api import expect
 from tests.browser.views.harness import Harness
 
 
-def test_a_graph_folds_scopes_and_hides_parameters(harness: Harness) -> None:
+def test_a_graph_folds_scopes_and_says_what_they_hold(harness: Harness) -> None:
     root = harness.open("graph", height=900)
     nodes, scopes = root.get_by_test_id("wb-node"), root.get_by_test_id("wb-scope")
     expect(root.locator("[data-node='features.0.conv']")).to_be_visible()
-    expect(root.locator("[data-node='features.0.conv.weight']")).to_have_count(0)
     root.get_by_test_id("wb-fold-all").click()
     expect(scopes).to_have_count(2)
-    expect(root.locator("[data-scope=features]")).to_contain_text("8 ops · 4.9 K parameters")
+    expect(root.locator("[data-scope=features]")).to_contain_text("8 ops · 4.85 K parameters")
     expect(nodes).to_have_count(3)
     root.locator("[data-scope=features] [data-fold]").click()
     expect(root.locator("[data-scope='features.0']")).to_be_visible()
-    root.get_by_test_id("wb-unfold-all").click()
+
+
+@pytest.mark.parametrize("width", [400, 900])
+def test_parameters_stand_in_the_node_that_uses_them(harness: Harness, width: int) -> None:
+    root = harness.open("graph", width=width, height=700)
+    node = root.locator("[data-node='features.0.conv']")
+    expect(node).not_to_contain_text("kernel_height")
+    before = root.get_by_test_id("wb-node").count()
     root.get_by_test_id("wb-parameters").click()
-    root.get_by_test_id("wb-fit").click()
-    expect(root.locator("[data-node='features.0.conv.weight']")).to_have_count(1)
+    harness.settle()
+    text = node.text_content() or ""
+    for word in ("weight", "f32", "out_channels 16", "kernel_height 3", "bias"):
+        assert word in text, text
+    assert root.get_by_test_id("wb-node").count() <= before
+    harness.picture(f"graph-parameters-{width}")
+
+
+CROWDED = """field => {
+  const all = '[data-testid=wb-node], .wb-g-folded, [data-testid=wb-edge-label]';
+  const groups = [...field.querySelectorAll(all)];
+  const rects = groups.map(group => [group.textContent, group.querySelector('rect').getBoundingClientRect()]);
+  const found = [];
+  rects.forEach(([name, a], index) => rects.slice(index + 1).forEach(([other, b]) => {
+    const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    if (across > 0.5 && down > 0.5) found.push(`${name} | ${other}`);
+  }));
+  groups.forEach((group, index) => {
+    const box = rects[index][1];
+    for (const text of group.querySelectorAll('text')) {
+      const one = text.getBoundingClientRect();
+      const wide = one.left < box.left - 0.5 || one.right > box.right + 0.5;
+      const tall = one.top < box.top - 1 || one.bottom > box.bottom + 1;
+      if (wide || tall) found.push(`${text.textContent} leaves its box`);
+      // Between the first and the last of a stack there are dots, too, with space around them.
+      if (/\\S…|…\\S/.test(text.textContent)) found.push(`${text.textContent} is cut`);
+    }
+  });
+  return found;
+}"""
+"""Whatever lies over something else, leaves its box, or is cut."""
+
+
+@pytest.mark.parametrize("parameters", [False, True], ids=["plain", "parameters"])
+@pytest.mark.parametrize("width", [400, 900])
+@pytest.mark.parametrize("state", ["usual", "transformer", "blocks"])
+def test_nothing_lies_over_another_or_is_cut_and_words_can_be_read(
+    harness: Harness, state: str, width: int, parameters: bool
+) -> None:
+    root = harness.open("graph", state, width=width, height=700)
+    if parameters:
+        root.get_by_test_id("wb-parameters").click()
+        harness.settle()
+    field = root.get_by_test_id("wb-graph-field")
+    assert field.evaluate(CROWDED) == []
+    height = root.locator(".wb-g-name").first.evaluate("text => text.getBoundingClientRect().height")
+    assert height >= 10, "a name that nobody can read"
+    harness.picture(f"graph-{state}-{width}-{'parameters' if parameters else 'plain'}")
+
+
+def test_the_small_map_lies_beside_the_graph(harness: Harness) -> None:
+    for width in (400, 900):
+        root = harness.open("graph", "transformer", width=width, height=500)
+        root.get_by_test_id("wb-unfold-all").click()
+        field, small = root.get_by_test_id("wb-graph-field"), root.get_by_test_id("wb-minimap")
+        expect(small).to_be_visible()
+        a, b = field.bounding_box(), small.bounding_box()
+        assert a and b
+        assert a["x"] + a["width"] <= b["x"] or a["y"] + a["height"] <= b["y"]
+
+
+def test_a_long_graph_fills_the_width_it_has(harness: Harness) -> None:
+    root = harness.open("graph", width=900, height=520)
+    used = root.get_by_test_id("wb-graph-field").evaluate(
+        """field => {
+          const boxes = [...field.querySelectorAll('[data-testid=wb-node], .wb-g-scope')];
+          const rects = boxes.map(box => box.getBoundingClientRect());
+          const span = Math.max(...rects.map(r => r.right)) - Math.min(...rects.map(r => r.left));
+          return span / field.getBoundingClientRect().width;
+        }"""
+    )
+    assert used > 0.5
+    harness.picture("graph-columns")
+
+
+def test_sizes_of_any_run_are_shown_on_demand(harness: Harness) -> None:
+    root = harness.open("graph", "blocks", height=700)
+    labels = root.get_by_test_id("wb-edge-label")
+    assert any("N 4" in text for text in labels.all_text_contents())
+    root.get_by_test_id("wb-symbols").click()
+    harness.settle()
+    texts = labels.all_text_contents()
+    assert any("N n" in text and "H ?" in text for text in texts), texts
+
+
+def test_blocks_of_control_flow_are_boxes_in_boxes(harness: Harness) -> None:
+    root = harness.open("graph", "blocks", height=900)
+    outer = root.locator("[data-scope='if y']")
+    expect(outer).to_have_attribute("data-kind", "if")
+    expect(root.locator("[data-scope='if y.then.loop a']")).to_have_attribute("data-kind", "loop")
+    outer.locator("[data-fold]").click()
+    expect(root.locator("[data-scope='if y.then']")).to_have_count(0)
+    expect(outer).to_have_attribute("aria-expanded", "false")
+
+
+def test_blocks_that_are_alike_stand_as_one_and_unfold(harness: Harness) -> None:
+    root = harness.open("graph", "transformer", height=800)
+    stack = root.locator("[data-scope='encoder.0…']")
+    expect(stack).to_contain_text("×12")
+    stack.locator("[data-fold]").click()
+    expect(root.locator("[data-scope='encoder.11']")).to_have_count(1)
+    stack.locator("[data-fold]").click()
+    expect(root.locator("[data-scope='encoder.11']")).to_have_count(0)
 
 
 def test_edges_carry_named_shapes_where_they_change(harness: Harness) -> None:
@@ -30,7 +138,7 @@ def test_edges_carry_named_shapes_where_they_change(harness: Harness) -> None:
     labels = root.get_by_test_id("wb-edge-label")
     texts = labels.all_text_contents()
     assert any("C 16" in text and "H 28" in text for text in texts)
-    assert len(texts) < 8, "a relu does not change the shape: no label"
+    assert len(texts) < 9, "a relu does not change the shape: no label"
 
 
 def test_clicking_a_node_selects_it_and_opens_the_inspector(harness: Harness) -> None:

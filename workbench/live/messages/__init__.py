@@ -19,7 +19,14 @@ from __future__ import annotations
 
 from workbench.base.public import words
 from workbench.live.messages.common import PROTOCOL_VERSION, Dim, Head, Refusal, SelectEvent, ViewName
-from workbench.live.messages.graph import GraphEdge, GraphNode, GraphState
+from workbench.live.messages.graph import (
+    GraphEdge,
+    GraphNode,
+    GraphScope,
+    GraphState,
+    GraphTensor,
+    GraphValues,
+)
 from workbench.live.messages.heatmap import ClassScore, HeatmapState, SampleEvent
 from workbench.live.messages.histogram import (
     Candidate,
@@ -87,7 +94,10 @@ __all__ = [
     "FlowState",
     "GraphEdge",
     "GraphNode",
+    "GraphScope",
     "GraphState",
+    "GraphTensor",
+    "GraphValues",
     "Head",
     "HeatmapState",
     "Hello",

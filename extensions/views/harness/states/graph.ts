@@ -1,5 +1,5 @@
 /** Example states of the graph view. */
-import type { Dim, GraphEdge, GraphNode, GraphState } from '../../src/protocol';
+import type { Dim, GraphEdge, GraphNode, GraphScope, GraphState, GraphTensor } from '../../src/protocol';
 import type { Example } from './tools';
 import { head, HOSTILE } from './tools';
 
@@ -27,14 +27,44 @@ class Builder {
       parameters: 0,
       flops: 0,
       bytes: 4 * list.reduce((size, dim) => size * dim.size, 1),
+      memory: 0,
       bits: 32,
+      sizes: [],
+      held: [],
+      quantization: '',
+      seconds: null,
+      wrong: '',
       ...more
     });
     for (const input of inputs) {
       const source = this.nodes.find(node => node.id === input)!;
-      this.edges.push({ source: input, target: id, dtype: source.dtype, dims: source.dims });
+      this.edges.push({
+        source: input,
+        target: id,
+        dtype: source.dtype,
+        dims: source.dims,
+        sizes: source.sizes
+      });
     }
     return id;
+  }
+
+  /** The scopes of the nodes; what has the same ops on the same dims counts as the same, where Python looks closer. */
+  private scopes(): GraphScope[] {
+    const inside = new Map<string, string[]>();
+    for (const node of this.nodes) {
+      for (let depth = 1; depth <= node.scope.length; depth++) {
+        const id = node.scope.slice(0, depth).join('.');
+        const row = `${node.op} ${node.dims.map(dim => `${dim.name}${dim.size}`).join()}`;
+        inside.set(id, [...(inside.get(id) ?? []), row]);
+      }
+    }
+    const known = new Map<string, number>();
+    return [...inside].map(([id, rows]) => {
+      const key = rows.join(';');
+      known.set(key, known.get(key) ?? known.size);
+      return { id, kind: 'module', same: known.get(key)! };
+    });
   }
 
   state(title: string, more: Partial<GraphState> = {}): Example {
@@ -44,7 +74,10 @@ class Builder {
         head: head(title, { source: 'cell 6' }),
         nodes: this.nodes,
         edges: this.edges,
+        scopes: this.scopes(),
         selected: null,
+        values: null,
+        wrong: '',
         truncated: 0,
         ...more
       },
@@ -59,6 +92,15 @@ const image = (channels: number, size: number): Dims => [
   ['H', size],
   ['W', size]
 ];
+
+const parameter = (name: string, dims: Dims): GraphTensor => ({
+  name,
+  kind: 'parameter',
+  dtype: 'f32',
+  dims: dims.map(([dim, size]) => ({ name: dim, size })),
+  quantization: '',
+  elements: dims.reduce((count, [, size]) => count * size, 1)
+});
 
 const CONV: Partial<GraphNode> = {
   doc: 'Slides a filter over H and W and adds up over the channels.',
@@ -79,20 +121,17 @@ function network(): Builder {
   let size = 28;
   [16, 32].forEach((out, index) => {
     const scope = ['features', String(index)];
-    b.add(
-      `features.${index}.conv.weight`,
-      '',
-      [
-        ['O', out],
-        ['C', channels],
-        ['kh', 3],
-        ['kw', 3]
-      ],
-      [],
-      { kind: 'parameter', scope: [...scope, 'conv'], parameters: out * channels * 9 }
-    );
-    at = b.add(`features.${index}.conv`, 'conv2d', image(out, size), [at, `features.${index}.conv.weight`], {
+    at = b.add(`features.${index}.conv`, 'conv2d', image(out, size), [at], {
       scope: [...scope, 'conv'],
+      held: [
+        parameter(`features.${index}.conv.weight`, [
+          ['out_channels', out],
+          ['in_channels', channels],
+          ['kernel_height', 3],
+          ['kernel_width', 3]
+        ]),
+        parameter(`features.${index}.conv.bias`, [['out_channels', out]])
+      ],
       label: 'conv',
       parameters: out * channels * 9 + out,
       flops: 2 * 64 * size * size * out * channels * 9,
@@ -101,6 +140,7 @@ function network(): Builder {
     at = b.add(`features.${index}.norm`, 'batch_norm', image(out, size), [at], {
       scope: [...scope, 'norm'],
       label: 'norm',
+      held: [parameter(`features.${index}.norm.weight`, [['C', out]])],
       parameters: 2 * out,
       flops: 64 * size * size * out * 2
     });
@@ -135,7 +175,8 @@ function network(): Builder {
       parameters: 1568 * 128,
       flops: 2 * 64 * 1568 * 128,
       dtype: 'q8',
-      bits: 8
+      bits: 8,
+      quantization: 'scale 0.0137 · zero point 0 · 7 bit, 0 … 127'
     }
   );
   at = b.add(
@@ -188,7 +229,15 @@ function transformer(blocks: number): Builder {
     [],
     { kind: 'input', dtype: 'i64' }
   );
-  let at = b.add('embed', 'embedding', hidden, ['tokens'], { parameters: 256 * 5000 });
+  let at = b.add('embed', 'embedding', hidden, ['tokens'], {
+    parameters: 256 * 5000,
+    held: [
+      parameter('embed.weight', [
+        ['words', 5000],
+        ['E', 256]
+      ])
+    ]
+  });
   for (let block = 0; block < blocks; block++) {
     const scope = ['encoder', String(block)];
     const name = (part: string): string => `encoder.${block}.${part}`;
@@ -240,7 +289,17 @@ function transformer(blocks: number): Builder {
         ['F', 1024]
       ],
       [added],
-      { scope: [...scope, 'mlp'], parameters: 262144, flops: 5e8 }
+      {
+        scope: [...scope, 'mlp'],
+        parameters: 262144,
+        flops: 5e8,
+        held: [
+          parameter(name('mlp.up.weight'), [
+            ['out_features', 1024],
+            ['in_features', 256]
+          ])
+        ]
+      }
     );
     const active = b.add(
       name('gelu'),
@@ -265,12 +324,12 @@ function transformer(blocks: number): Builder {
   return b;
 }
 
-/** 5 000 nodes without any scope: nothing can be folded away. */
-function flat(): Builder {
+/** Many nodes without any scope: nothing can be folded away. */
+function flat(count = 5000): Builder {
   const b = new Builder();
   b.add('x', 'input', image(8, 8), [], { kind: 'input' });
   const ops = ['conv2d', 'relu', 'add', 'batch_norm', 'max_pool2d'];
-  for (let index = 1; index < 5000; index++) {
+  for (let index = 1; index < count; index++) {
     const before = index === 1 ? 'x' : `n${index - 1}`;
     const skip = index > 8 && index % 4 === 0 ? [`n${index - 4}`] : [];
     const side = index > 30 && index % 11 === 0 ? [`n${index - 17}`] : [];
@@ -284,10 +343,49 @@ function flat(): Builder {
     });
     const dims = b.nodes[0]!.dims;
     [before, ...skip, ...side].forEach(source =>
-      b.edges.push({ source, target: `n${index}`, dtype: 'f32', dims })
+      b.edges.push({ source, target: `n${index}`, dtype: 'f32', dims, sizes: [] })
     );
   }
   return b;
+}
+
+/** An if with a loop in one of its branches. */
+function blocks(): Example {
+  const b = new Builder();
+  const dims: Dims = [
+    ['N', 4],
+    ['H', 3]
+  ];
+  const sizes = ['n', '?'];
+  const scalar = { dtype: 'bool', kind: 'input' as const, bits: 0 };
+  const [outer, inner] = [
+    ['if y', 'then'],
+    ['if y', 'then', 'loop a', 'body']
+  ];
+  b.add('x', '', dims, [], { kind: 'input', sizes });
+  b.add('c', '', [], [], scalar);
+  b.add('n', '', [], [], { ...scalar, dtype: 'int' });
+  b.add('h', 'relu', dims, ['x'], { sizes });
+  b.add('p', '', dims, ['h'], { kind: 'input', scope: inner, sizes });
+  b.add('q', 'mul', dims, ['p'], { scope: inner, sizes });
+  b.add('r', 'relu', dims, ['q'], { scope: inner, sizes });
+  b.add('a', 'loop', dims, ['n', 'r'], { scope: [...outer, 'loop a'], sizes });
+  b.add('d', 'exp', dims, ['h'], { scope: ['if y', 'else'], sizes });
+  b.add('y', 'if', dims, ['c', 'a', 'd'], { scope: ['if y'], sizes });
+  b.add('z', 'linear', [...dims.slice(0, 1), ['out_features', 12]], ['y'], {
+    held: [
+      parameter('weight', [
+        ['out_features', 12],
+        ['in_features', 3]
+      ])
+    ]
+  });
+  b.add('output', '', [...dims.slice(0, 1), ['out_features', 12]], ['z'], { kind: 'output' });
+  const kinds: Record<string, GraphScope['kind']> = { 'if y': 'if', 'if y.then.loop a': 'loop' };
+  const made = b.state('net');
+  const state = made.state as GraphState;
+  const scopes = state.scopes.map(scope => ({ ...scope, kind: kinds[scope.id] ?? 'block' }));
+  return { ...made, state: { ...state, scopes } };
 }
 
 function hostile(): Example {
@@ -299,10 +397,14 @@ function hostile(): Example {
     equation: HOSTILE,
     rule: HOSTILE,
     source: HOSTILE,
-    attributes: [[HOSTILE, HOSTILE]]
+    attributes: [[HOSTILE, HOSTILE]],
+    held: [parameter(HOSTILE, [[HOSTILE, 3]])],
+    quantization: HOSTILE,
+    sizes: [HOSTILE],
+    wrong: HOSTILE
   });
   b.add('b', HOSTILE, [[null, 3]], ['a'], { label: HOSTILE, scope: [HOSTILE] });
-  return b.state(HOSTILE, { selected: 'a' });
+  return b.state(HOSTILE, { selected: 'a', wrong: HOSTILE });
 }
 
 /** Example states of the graph view, by name. */
@@ -312,6 +414,8 @@ export const states: Record<string, () => Example> = {
   transformer: () => transformer(12).state('Encoder'),
   huge: () => transformer(420).state('Encoder with 420 blocks'),
   flat: () => flat().state('5,000 ops', { truncated: 1200 }),
+  flatter: () => flat(10_000).state('10,000 ops'),
+  blocks,
   hostile,
   nothing: () => new Builder().state('an empty graph')
 };

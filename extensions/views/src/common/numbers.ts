@@ -120,6 +120,12 @@ export function ago(milliseconds: number): string {
   return `${Math.floor(seconds / 86400)} d ago`;
 }
 
+/** How long something took, to three digits: `12.0 µs`, `3.10 ms`, `1.25 s`. */
+export function seconds(value: number): string {
+  const [factor, unit] = value < 1e-3 ? [1e6, 'µs'] : value < 1 ? [1e3, 'ms'] : [1, 's'];
+  return `${(value * factor).toPrecision(3).replace(/e\+.*/, '')} ${unit}`;
+}
+
 /** How long something took. */
 export function duration(seconds: number): string {
   if (seconds < 1) {

@@ -1,43 +1,57 @@
 /** Panning and zooming: by pointer, wheel and keys, and the small map. */
 import { h, Listeners, s } from '../common/dom';
 import { clamp } from '../common/scales';
-import type { GraphLayout } from './layout';
+import type { Box, GraphLayout } from './layout';
 import type { Camera } from './scene';
 
 const LEAST = 0.02;
 const MOST = 2.5;
 /** So many pixels of a box make it one that is seen. */
 const ENOUGH = 12;
-/** Pixels between a label, or a box, and the edge of the window. */
+/** Pixels between a picture that is too wide and the edge of the window. */
 const EDGE = 8;
+/** Pixels around a picture that fits. */
+export const MARGIN = 20;
+/** At a smaller scale the words on nodes cannot be read. */
+const READABLE = 0.8;
 
-/**
- * The camera that shows the whole picture, or its top at a readable size if the whole would be too small. Labels that
- * `reach` beyond the boxes are brought into sight as far as the boxes leave room at the other side.
- */
+/** The camera that shows the whole picture, or its top at a size that can be read if the whole would be too small. */
 export function fitCamera(
-  layout: { readonly width: number; readonly height: number },
+  layout: { readonly width: number; readonly height: number; readonly boxes?: GraphLayout['boxes'] },
   width: number,
   height: number,
-  whole: boolean,
-  reach = layout.width
+  whole: boolean
 ): Camera {
-  const margin = 24;
-  const across = (width - 2 * margin) / Math.max(1, layout.width);
-  const down = (height - 2 * margin) / Math.max(1, layout.height);
+  const across = (width - 2 * MARGIN) / Math.max(1, layout.width);
+  const down = (height - 2 * MARGIN) / Math.max(1, layout.height);
   const scale = clamp(
-    whole ? Math.min(across, down) : Math.max(Math.min(across, down), Math.min(1, Math.max(across, 0.5))),
+    whole
+      ? Math.min(across, down)
+      : Math.max(Math.min(across, down), Math.min(1, Math.max(across, READABLE))),
     LEAST,
     1.15
   );
-  const fits = layout.height * scale <= height - margin;
+  const fits = layout.height * scale <= height - MARGIN;
   const middle = (width - layout.width * scale) / 2;
-  const hidden = middle + reach * scale - (width - EDGE);
   return {
     scale,
-    x: middle - Math.max(0, Math.min(hidden, middle - EDGE)),
-    y: fits ? (height - layout.height * scale) / 2 : margin
+    x: middle >= 0 ? middle : beginning(layout, width, scale),
+    y: fits ? (height - layout.height * scale) / 2 : MARGIN
   };
+}
+
+/** Where a picture that is wider than the window is put: its topmost box in the middle, and nothing empty at a side. */
+function beginning(
+  layout: { readonly width: number; readonly boxes?: GraphLayout['boxes'] },
+  width: number,
+  scale: number
+): number {
+  let top: Box | null = null;
+  for (const box of layout.boxes?.values() ?? []) {
+    top = top === null || box.y < top.y ? box : top;
+  }
+  const middle = top ? top.x + top.width / 2 : layout.width / 2;
+  return clamp(width / 2 - middle * scale, width - EDGE - layout.width * scale, EDGE);
 }
 
 /** The camera that shows the same middle in a window of another size; the whole graph if nothing would be seen there. */
@@ -108,8 +122,8 @@ export class HandCamera {
     readonly height: number;
   }): void {
     const { camera, field } = this;
-    // The lower margin keeps clear of the small map.
-    const [left, top, right, bottom] = [40, 48, field.clientWidth - 40, field.clientHeight - 124];
+    // The upper margin keeps clear of the buttons.
+    const [left, top, right, bottom] = [24, 44, field.clientWidth - 24, field.clientHeight - 24];
     const x = box.x * camera.scale + camera.x;
     const y = box.y * camera.scale + camera.y;
     const [width, height] = [box.width * camera.scale, box.height * camera.scale];
@@ -147,7 +161,7 @@ export class HandCamera {
   }
 
   private down(event: PointerEvent): void {
-    if (event.button === 0 && !(event.target as Element).closest('.wb-minimap, .wb-graph-zoom')) {
+    if (event.button === 0) {
       this.pan = { x: event.clientX - this.camera.x, y: event.clientY - this.camera.y, moved: false };
     }
   }
@@ -233,11 +247,11 @@ export class Minimap {
     this.path.setAttribute('d', d);
   }
 
-  /** Draws the window; the map hides while everything is in view. */
-  draw(): void {
+  /** Draws the window; false where everything is in view, so that there is nothing to tell. */
+  draw(): boolean {
     const { layout, hand } = this;
     if (!layout) {
-      return;
+      return false;
     }
     const { width, height } = this.size();
     const { x, y, scale } = hand.camera;
@@ -246,7 +260,6 @@ export class Minimap {
     const right = Math.min(layout.width, (width - x) / scale);
     const bottom = Math.min(layout.height, (height - y) / scale);
     const whole = right - left >= layout.width - 1 && bottom - top >= layout.height - 1;
-    this.element.style.display = whole ? 'none' : '';
     for (const [name, value] of Object.entries({
       x: left,
       y: top,
@@ -255,6 +268,7 @@ export class Minimap {
     })) {
       this.window.setAttribute(name, String(value));
     }
+    return !whole;
   }
 
   private jump(event: PointerEvent): void {

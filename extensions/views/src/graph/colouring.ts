@@ -1,11 +1,12 @@
 /** What the colour of a node says. */
 import type { GraphNode } from '../protocol';
 import { colourTable, hex, OP_COLOURS, opColour, tableIndex, type Rgb } from '../common/colours';
-import { bytes, si } from '../common/numbers';
+import { bytes, seconds, si } from '../common/numbers';
 import { nodesBelow, type Item } from './tree';
 
 /** What nodes can be coloured by. */
-export type ColourBy = 'op' | 'kind' | 'dtype' | 'bits' | 'parameters' | 'flops' | 'bytes';
+export type ColourBy =
+  'op' | 'kind' | 'dtype' | 'bits' | 'parameters' | 'flops' | 'bytes' | 'memory' | 'time';
 
 /** The choices with their names. */
 export const COLOUR_CHOICES: readonly (readonly [ColourBy, string])[] = [
@@ -15,7 +16,9 @@ export const COLOUR_CHOICES: readonly (readonly [ColourBy, string])[] = [
   ['bits', 'bits'],
   ['parameters', 'parameters'],
   ['flops', 'flops'],
-  ['bytes', 'bytes']
+  ['bytes', 'bytes moved'],
+  ['memory', 'memory'],
+  ['time', 'time']
 ];
 
 /** One entry of the legend. */
@@ -28,12 +31,12 @@ export interface LegendEntry {
 export interface Colouring {
   /** The colour of an item, and null where there is nothing to say. */
   of(item: Item): string | null;
-  /** The value behind the colour, in words. */
-  words(item: Item): string;
+  /** The amount behind the colour, in words; empty where there is none. */
+  amount(item: Item): string;
   readonly legend: readonly LegendEntry[];
 }
 
-const NEUTRAL_KINDS = new Set(['input', 'output', 'parameter', 'constant']);
+const NEUTRAL_KINDS = new Set(['input', 'output']);
 
 function members(item: Item): GraphNode[] {
   return item.kind === 'node' ? [item.node] : nodesBelow(item.scope);
@@ -57,7 +60,7 @@ function byCategory(nodes: readonly GraphNode[], dark: boolean, key: (node: Grap
   const rest = names.length - colours.size;
   return {
     of: item => colours.get(value(item)) ?? null,
-    words: item => value(item) || 'several',
+    amount: () => '',
     legend: rest > 0 ? [...legend, { colour: dark ? '#555b63' : '#c4c8cd', text: `${rest} more` }] : legend
   };
 }
@@ -67,21 +70,26 @@ function byAmount(
   dark: boolean,
   paper: Rgb,
   key: (node: GraphNode) => number,
-  text: (value: number) => string
+  text: (value: number) => string,
+  /** So much is next to nothing. */
+  least = 1
 ): Colouring {
   const sum = (item: Item): number => members(item).reduce((total, node) => total + key(node), 0);
-  const most = Math.max(0, ...items.filter(item => item.kind === 'node' || !item.open).map(sum));
+  const closed = items.filter(item => item.kind === 'node' || !item.open);
+  const most = closed.reduce((found, item) => Math.max(found, sum(item)), 0);
   const table = colourTable('viridis', dark, paper);
   // Amounts differ by powers of ten between layers: the logarithm keeps the small ones apart.
-  const place = (value: number): number => tableIndex(Math.log10(1 + value), 0, Math.log10(1 + most) || 1);
+  const place = (value: number): number =>
+    tableIndex(Math.log10(1 + value / least), 0, Math.log10(1 + most / least) || 1);
   const colour = (value: number): string => {
     const at = place(value) * 3;
     return hex([table[at]!, table[at + 1]!, table[at + 2]!]);
   };
-  const steps = most > 0 ? [0, 0.5, 1].map(part => (part === 0 ? 1 : most ** part)) : [];
+  const steps =
+    most > 0 ? [0, 0.5, 1].map(part => (part === 0 ? least : least * (most / least) ** part)) : [];
   return {
     of: item => (sum(item) > 0 ? colour(sum(item)) : null),
-    words: item => text(sum(item)),
+    amount: item => (sum(item) > 0 ? text(sum(item)) : ''),
     legend: steps.map(value => ({ colour: colour(value), text: text(value) }))
   };
 }
@@ -121,5 +129,9 @@ export function makeColouring(
       );
     case 'bytes':
       return byAmount(items, dark, paper, node => node.bytes, bytes);
+    case 'memory':
+      return byAmount(items, dark, paper, node => node.memory, bytes);
+    case 'time':
+      return byAmount(items, dark, paper, node => node.seconds ?? 0, seconds, 1e-6);
   }
 }

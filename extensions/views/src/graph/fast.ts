@@ -13,17 +13,26 @@ export interface Placed {
   readonly y: number;
 }
 
+/** An edge of a level, and how much room its label takes; null where it has none here. */
+export interface Wire {
+  readonly source: string;
+  readonly target: string;
+  readonly label: { readonly width: number; readonly height: number } | null;
+}
+
 /** A finished level. */
 export interface LevelLayout {
   readonly places: Map<string, Placed>;
   /** The bends of each edge, by its index. */
   readonly routes: readonly (readonly Placed[])[];
+  /** The middle of the label of each edge; null where it has none. */
+  readonly labels: readonly (Placed | null)[];
   readonly width: number;
   readonly height: number;
 }
 
 /** Space between neighbours and between ranks. */
-export const SPACE = { across: 26, down: 36 } as const;
+export const SPACE = { across: 24, down: 32 } as const;
 
 /** The rank of each node: one below the lowest of its sources. What lies on a cycle keeps the given order. */
 export function ranks(count: number, edges: readonly (readonly [number, number])[]): Int32Array {
@@ -112,10 +121,7 @@ function settle(
 }
 
 /** Lays out one level. */
-export function fastLayout(
-  nodes: readonly Sized[],
-  edges: readonly { readonly source: string; readonly target: string }[]
-): LevelLayout {
+export function fastLayout(nodes: readonly Sized[], edges: readonly Wire[]): LevelLayout {
   const index = new Map(nodes.map((node, at) => [node.id, at]));
   const pairs = edges.map(edge => [index.get(edge.source)!, index.get(edge.target)!] as const);
   const rank = ranks(nodes.length, pairs);
@@ -136,7 +142,7 @@ export function fastLayout(
   const x = new Float64Array(nodes.length);
   rows.forEach(row => settle(row, new Float64Array(nodes.length), x, nodes));
   align(rows, [above, below], x, nodes);
-  return finish(nodes, rows, rank, x, pairs);
+  return finish(nodes, rows, rank, x, pairs, edges);
 }
 
 function align(
@@ -159,12 +165,40 @@ function align(
   }
 }
 
+/** Places for labels under the sources of their edges; where two would meet the right one is left out. */
+function underSources(
+  edges: readonly Wire[],
+  pairs: readonly (readonly [number, number])[],
+  places: ReadonlyMap<string, Placed>,
+  rank: Int32Array,
+  bottoms: readonly number[]
+): (Placed | null)[] {
+  const labels: (Placed | null)[] = edges.map(() => null);
+  // Between two rows there is nothing but edges: what is lower than the gap hides no node.
+  const order = [...edges.keys()].filter(
+    index => edges[index]!.label && edges[index]!.label!.height < SPACE.down - 4
+  );
+  order.sort((a, b) => places.get(edges[a]!.source)!.x - places.get(edges[b]!.source)!.x);
+  const ends = new Map<number, number>();
+  for (const index of order) {
+    const { source, label } = edges[index]!;
+    const row = rank[pairs[index]![0]]!;
+    const left = places.get(source)!.x + 5;
+    if (left > (ends.get(row) ?? -Infinity)) {
+      labels[index] = { x: left + label!.width / 2, y: bottoms[row]! + label!.height / 2 + 2 };
+      ends.set(row, left + label!.width + 4);
+    }
+  }
+  return labels;
+}
+
 function finish(
   nodes: readonly Sized[],
   rows: readonly number[][],
   rank: Int32Array,
   x: Float64Array,
-  pairs: readonly (readonly [number, number])[]
+  pairs: readonly (readonly [number, number])[],
+  edges: readonly Wire[]
 ): LevelLayout {
   let least = Infinity;
   let most = -Infinity;
@@ -210,5 +244,6 @@ function finish(
       end
     ];
   });
-  return { places, routes, width: Math.max(1, width), height: Math.max(1, y - SPACE.down) };
+  const labels = underSources(edges, pairs, places, rank, bottoms);
+  return { places, routes, labels, width: Math.max(1, width), height: Math.max(1, y - SPACE.down) };
 }

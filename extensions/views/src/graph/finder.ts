@@ -26,6 +26,7 @@ export class Finder {
     'aria-label': 'Search the graph',
     'data-testid': 'wb-search'
   });
+  readonly element: HTMLElement;
   readonly text = h('span', {
     class: 'wb-graph-found',
     'aria-live': 'polite',
@@ -36,6 +37,7 @@ export class Finder {
   private at = -1;
 
   constructor(private readonly events: FinderEvents) {
+    this.element = h('span', { class: 'wb-graph-finder' }, this.field, this.text);
     this.field.addEventListener('input', () => this.find());
     this.field.addEventListener('keydown', event => this.key(event));
   }

@@ -1,53 +1,67 @@
 /** Which scopes are open, whether parameters are shown, and the tree and layout that follow from it. */
 import type { GraphState } from '../protocol';
 import { dimensionText } from '../common/parts';
-import { layoutGraph, type Box, type GraphLayout } from './layout';
-import {
-  around,
-  background,
-  buildTree,
-  openAtFirst,
-  standIn,
-  type Item,
-  type Scope,
-  type Tree
-} from './tree';
+import type { Look } from './face';
+import { layoutGraph, PLAIN, type Box, type GraphLayout } from './layout';
+import type { Room } from './levels';
+import { around, background, buildTree, openings, standIn, type Item, type Scope, type Tree } from './tree';
 
 /** About so many items are seen at first; deeper scopes are folded. */
 const FIRST_ITEMS = 48;
+
+/** A picture wider than this part more than its room is opened less: its nodes would be too small to be read. */
+const TOO_WIDE = 1.25;
+/** The room of a view that has no size yet. */
+const USUAL: Room = { width: 860, height: 500 };
 
 /** A graph as it is unfolded. */
 export class Folds {
   tree: Tree | null = null;
   layout: GraphLayout | null = null;
-  /** Whether parameters and constants are shown. */
-  everything = false;
+  look: Look = PLAIN;
+  private state: GraphState | null = null;
   private open = new Set<string>();
+  /** Whether a person has opened or folded something: from then on nothing opens or folds by itself. */
+  private chosen = false;
+  private room: Room = USUAL;
 
   /** Builds the tree anew; a graph of the same shape keeps what a person opened. */
   plant(state: GraphState, other: boolean): void {
-    this.tree = this.grow(state);
+    this.state = state;
+    this.grow();
     if (other) {
-      this.open = openAtFirst(this.tree, FIRST_ITEMS);
+      this.chosen = false;
     }
     this.arrange();
   }
 
-  /** Shows parameters and constants, or hides them. */
-  showEverything(state: GraphState | null): void {
-    this.everything = !this.everything;
-    if (state && this.tree) {
+  /** Shows or hides parameters, sizes of any run. */
+  show(look: Partial<Look>): void {
+    this.look = { ...this.look, ...look };
+    if (this.state && this.tree) {
       const known = new Set(this.tree.scopes.keys());
-      this.tree = this.grow(state);
+      this.grow();
       // A scope that only came to be because of what is shown now would hide just that.
       [...this.tree.scopes.keys()].filter(id => !known.has(id)).forEach(id => this.open.add(id));
       this.arrange();
     }
   }
 
+  /** Takes up the room that the picture has; true where it was laid out anew. */
+  fill(room: Room): boolean {
+    const near = (a: number, b: number): boolean => Math.abs(a - b) < 24;
+    if (near(room.width, this.room.width) && near(room.height, this.room.height)) {
+      return false;
+    }
+    this.room = room;
+    this.arrange();
+    return true;
+  }
+
   /** Opens all scopes, or folds them. */
   unfold(all: boolean): void {
     this.open = new Set(all ? this.tree?.scopes.keys() : []);
+    this.chosen = true;
     this.arrange();
   }
 
@@ -56,6 +70,7 @@ export class Folds {
     if (!this.open.delete(scope.id)) {
       this.open.add(scope.id);
     }
+    this.chosen = true;
     this.arrange();
   }
 
@@ -64,6 +79,7 @@ export class Folds {
     const hidden = this.tree?.nodes.has(id) === true && !this.layout?.boxes.has(id);
     if (hidden) {
       around(this.tree!, id).forEach(scope => this.open.add(scope.id));
+      this.chosen = true;
       this.arrange();
     }
     return hidden;
@@ -85,13 +101,28 @@ export class Folds {
     return scope?.id === '' ? undefined : scope;
   }
 
-  private grow(state: GraphState): Tree {
-    return buildTree(state, this.everything ? new Set<string>() : background(state));
+  private grow(): void {
+    const { nodes, edges } = this.state!;
+    this.tree = buildTree(
+      this.state!,
+      this.look.parameters ? new Set<string>() : background({ nodes, edges })
+    );
   }
 
   private arrange(): void {
-    if (this.tree) {
-      this.layout = layoutGraph(this.tree, this.open);
+    if (!this.tree) {
+      return;
+    }
+    if (this.chosen) {
+      this.layout = layoutGraph(this.tree, this.open, this.look, this.room);
+      return;
+    }
+    for (const open of openings(this.tree, FIRST_ITEMS).reverse()) {
+      this.open = open;
+      this.layout = layoutGraph(this.tree, open, this.look, this.room);
+      if (this.layout.width <= this.room.width * TOO_WIDE) {
+        return;
+      }
     }
   }
 }

@@ -56,7 +56,7 @@ export class Gestures {
   private click(event: MouseEvent): void {
     // Without this the page would jump to where the field begins.
     this.field.focus({ preventScroll: true });
-    if (this.hand.panned || (event.target as Element).closest('.wb-minimap, .wb-graph-zoom')) {
+    if (this.hand.panned) {
       return;
     }
     const item = this.itemAt(event);

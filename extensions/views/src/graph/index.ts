@@ -6,7 +6,7 @@ import type { Exports } from '../common/exporting';
 import { grouped } from '../common/numbers';
 import { button, select } from '../common/parts';
 import { Picture } from '../common/picture';
-import { fitCamera, HandCamera, keptCamera, Minimap } from './camera';
+import { fitCamera, HandCamera, keptCamera, MARGIN, Minimap } from './camera';
 import { COLOUR_CHOICES, makeColouring, type ColourBy } from './colouring';
 import { GRAPH_CSS } from './css';
 import { Finder } from './finder';
@@ -15,7 +15,7 @@ import { Gestures } from './gestures';
 import { Inspector } from './inspector';
 import type { GraphLayout, Route } from './layout';
 import { nodesTable } from './saved';
-import { labelsReach, Scene } from './scene';
+import { Scene } from './scene';
 import { scopeItem, type Scope } from './tree';
 
 class GraphView extends Picture<GraphState, GraphViewEvent> {
@@ -35,7 +35,8 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   private readonly legend = h('div', { class: 'wb-graph-legend', 'data-testid': 'wb-legend' });
   private readonly live = h('div', { class: 'wb-hidden', 'aria-live': 'polite' });
   private readonly finder: Finder;
-  private readonly hiddenButton: HTMLButtonElement;
+  private readonly side: HTMLElement;
+  private readonly switches: readonly HTMLButtonElement[];
   private readonly truncated = h('div', {
     class: 'wb-notice',
     'data-kind': 'warn',
@@ -59,6 +60,8 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   private whole = false;
   /** What the camera was placed for. */
   private window = { width: 0, height: 0, inspecting: false };
+  /** Whether the small map stands at the side: once it does it stays, since it takes room from the picture. */
+  private mapped = false;
 
   constructor(root: HTMLElement, host: Host<GraphViewEvent>, options?: MountOptions) {
     const identity = {
@@ -92,13 +95,17 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       leave: () => this.field.focus(),
       redraw: () => this.frame.request()
     });
-    this.hiddenButton = button('parameters', () => this.showEverything(), {
-      'aria-pressed': 'false',
-      'data-testid': 'wb-parameters',
-      title: 'Show parameters, constants and what is computed from them alone'
-    });
-    this.field.append(this.scene.svg, this.zoomButtons(), this.minimap.element);
-    this.main = h('div', { class: 'wb-graph-main' }, this.field, this.inspector.element);
+    this.switches = [
+      this.lookSwitch('parameters', 'Show parameters and constants inside the nodes that use them'),
+      this.lookSwitch(
+        'symbols',
+        "Show sizes as they are in any run: n is the size of the input's dim N, ? is known as it runs"
+      )
+    ];
+    this.field.append(this.scene.svg);
+    // Beside the picture and not on it: what lies there would be hidden.
+    this.side = h('div', { class: 'wb-graph-side' }, this.minimap.element, this.inspector.element);
+    this.main = h('div', { class: 'wb-graph-main' }, this.field, this.side);
     this.page = h(
       'div',
       { style: 'display: contents' },
@@ -152,24 +159,43 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   protected draw(): void {
     const width = this.field.clientWidth;
     const height = this.field.clientHeight;
-    const { layout } = this.folds;
-    if (!layout) {
+    if (!this.folds.layout) {
       return;
     }
     if (width === 0) {
       this.onceMore();
       return;
     }
+    this.roomed(width, height);
     this.unpainted?.();
     this.unpainted = null;
-    this.settle(layout, { width, height, inspecting: this.main.hasAttribute('data-inspect') });
+    this.settle(this.folds.layout, { width, height, inspecting: this.main.hasAttribute('data-inspect') });
     const marks = {
       selected: this.selected,
       found: new Set(this.finder.found.map(id => this.folds.shownAs(id))),
       hovered: this.hovered
     };
     this.scene.draw(this.hand.camera, width, height, marks);
-    this.minimap.draw();
+    if (this.minimap.draw() && !this.mapped) {
+      this.mapped = true;
+      this.showSide();
+    }
+  }
+
+  /** Lays the graph out for the room that it has, unless a person has moved it: then it stays where it is. */
+  private roomed(width: number, height: number): void {
+    // What a click opens takes room, and must not move the graph under the pointer.
+    const inspecting = this.main.hasAttribute('data-inspect');
+    const free = !this.fitted || (!this.hand.moved && !inspecting && !this.window.inspecting);
+    if (free && this.folds.fill({ width: width - 2 * MARGIN, height: height - 2 * MARGIN })) {
+      this.fitted = false;
+      this.arranged();
+    }
+  }
+
+  private showSide(): void {
+    this.main.toggleAttribute('data-map', this.mapped);
+    this.frame.request();
   }
 
   /** Puts the camera right for the size that the window has now. */
@@ -181,7 +207,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     this.window = now;
     if (!this.fitted || (resized && !opened && !this.hand.moved)) {
       this.whole &&= this.fitted;
-      this.hand.place(fitCamera(layout, now.width, now.height, this.whole, labelsReach(layout)));
+      this.hand.place(fitCamera(layout, now.width, now.height, this.whole));
       this.fitted = true;
     } else if (resized) {
       this.hand.camera = keptCamera(layout, this.hand.camera, before, now);
@@ -229,21 +255,21 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     return h(
       'div',
       { class: 'wb-graph-tools', role: 'toolbar', 'aria-label': 'Graph tools' },
-      this.finder.field,
-      this.finder.text,
+      this.finder.element,
       colour.element,
-      this.hiddenButton,
+      ...this.switches,
       spacer,
       button('fold all', () => this.unfold(false), { 'data-testid': 'wb-fold-all' }),
       button('unfold all', () => this.unfold(true), {
         'data-testid': 'wb-unfold-all'
-      })
+      }),
+      this.zoomButtons()
     );
   }
 
   private zoomButtons(): HTMLElement {
     return h(
-      'div',
+      'span',
       { class: 'wb-graph-zoom' },
       button('−', () => this.hand.zoom(1 / 1.3), { 'aria-label': 'Zoom out' }),
       button('fit', () => this.fit(), { 'aria-label': 'fit: show the whole graph', 'data-testid': 'wb-fit' }),
@@ -265,10 +291,12 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   /** Builds the tree anew; a graph of the same shape keeps what a person opened. */
   private plant(state: GraphState, other: boolean): void {
     this.folds.plant(state, other);
-    const count = state.nodes.filter(node => node.kind === 'parameter' || node.kind === 'constant').length;
-    this.hiddenButton.disabled = count === 0;
+    this.switches[0]!.disabled = state.nodes.every(node => node.held.length === 0);
+    this.switches[1]!.disabled = [...state.nodes, ...state.edges].every(one => one.sizes.length === 0);
     if (other) {
       this.fitted = false;
+      this.mapped = false;
+      this.showSide();
     }
     this.arranged();
   }
@@ -290,24 +318,32 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     const items = [...layout.boxes.values()].map(box => box.item);
     const colouring = makeColouring(this.colourBy, [...tree.nodes.values()], items, theme.dark, theme.paper);
     // Not cleared before it is drawn anew: until then, and in a place that has no size for a moment, the old one stays.
-    this.unpainted = () => this.scene.reset(layout, colouring, theme.dark);
+    const { look } = this.folds;
+    this.unpainted = () => this.scene.reset(layout, look, { colouring, dark: theme.dark });
     replace(this.legend, ...colouring.legend.map(entry => h('span', {}, dot(entry.colour), entry.text)));
     this.inspect();
     this.frame.request();
   }
 
-  private showEverything(): void {
-    this.folds.showEverything(this.state);
-    this.hiddenButton.setAttribute('aria-pressed', String(this.folds.everything));
-    this.arranged();
+  private lookSwitch(what: 'parameters' | 'symbols', title: string): HTMLButtonElement {
+    const element = button(
+      what,
+      () => {
+        const shown = !this.folds.look[what];
+        this.folds.show({ [what]: shown });
+        element.setAttribute('aria-pressed', String(shown));
+        this.fitted &&= this.hand.moved;
+        this.arranged();
+      },
+      { 'aria-pressed': 'false', 'data-testid': `wb-${what}`, title }
+    );
+    return element;
   }
 
   private fit(): void {
     const { layout } = this.folds;
     if (layout) {
-      this.hand.place(
-        fitCamera(layout, this.field.clientWidth, this.field.clientHeight, true, labelsReach(layout))
-      );
+      this.hand.place(fitCamera(layout, this.field.clientWidth, this.field.clientHeight, true));
       this.whole = true;
       this.frame.request();
     }
@@ -383,7 +419,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     this.main.toggleAttribute('data-inspect', item !== undefined);
     this.inspector.element.style.display = item ? '' : 'none';
     if (item && this.folds.tree) {
-      this.inspector.show(item, this.folds.tree, this.theme.dark);
+      this.inspector.show(item, this.folds.tree, this.theme.dark, this.state?.values ?? null);
     }
   }
 

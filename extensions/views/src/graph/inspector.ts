@@ -1,10 +1,11 @@
 /** What is known of the selected node or scope, on the right. */
 import type { Host } from '../host';
-import type { GraphNode, GraphViewEvent } from '../protocol';
-import { h, replace, type Child } from '../common/dom';
-import { bytes, exact, grouped, si } from '../common/numbers';
+import type { GraphNode, GraphValues, GraphViewEvent } from '../protocol';
+import { h, replace, s, type Child } from '../common/dom';
+import { bytes, exact, figure, grouped, percent, seconds, si } from '../common/numbers';
 import { button, chip, pairs } from '../common/parts';
 import { totals, type Item, type Scope, type Tree } from './tree';
+import { sizeText } from './valuetext';
 
 /** What the inspector can ask the view to do. */
 export interface InspectorEvents {
@@ -21,6 +22,9 @@ function amounts(node: {
   readonly parameters: number;
   readonly flops: number;
   readonly bytes: number;
+  readonly memory: number;
+  readonly seconds?: number | null;
+  readonly time?: number | null;
 }): (readonly [string, string, string])[] {
   const rows: (readonly [string, string, string])[] = [];
   if (node.parameters > 0) {
@@ -30,9 +34,57 @@ function amounts(node: {
     rows.push(['cost', si(node.flops, 'flop'), exact(node.flops)]);
   }
   if (node.bytes > 0) {
-    rows.push(['memory', bytes(node.bytes), exact(node.bytes)]);
+    rows.push(['moved', bytes(node.bytes), exact(node.bytes)]);
+  }
+  if (node.memory > 0) {
+    rows.push(['memory', bytes(node.memory), exact(node.memory)]);
+  }
+  const time = node.seconds ?? node.time ?? null;
+  if (time !== null) {
+    rows.push(['time', seconds(time), `${exact(time)} s`]);
   }
   return rows;
+}
+
+function inAnyRun(node: GraphNode): string {
+  return node.dims.map((_, index) => sizeText(node, index, true)).join(' · ');
+}
+
+/** How the numbers are spread: bars, and what they add up to. */
+function histogram(values: GraphValues): HTMLElement {
+  const most = Math.max(1, ...values.bins);
+  const [width, height] = [240, 48];
+  const step = width / values.bins.length;
+  const picture = s('svg', {
+    class: 'wb-graph-values',
+    viewBox: `0 0 ${width} ${height}`,
+    role: 'img',
+    'aria-label': `${grouped(values.count)} values from ${figure(values.low)} to ${figure(values.high)}`,
+    'data-testid': 'wb-values'
+  });
+  values.bins.forEach((count, index) => {
+    // What is there at all is seen: a bar of less than a pixel would be none.
+    const tall = count === 0 ? 0 : Math.max(1, (count / most) * height);
+    picture.append(s('rect', { x: index * step, y: height - tall, width: step - 0.6, height: tall }));
+  });
+  const facts = [
+    `mean ${figure(values.mean)}`,
+    `std ${figure(values.std)}`,
+    `zeros ${percent(values.zeros)}`,
+    values.broken > 0 ? `${grouped(values.broken)} not finite` : ''
+  ];
+  return h(
+    'div',
+    {},
+    picture as unknown as HTMLElement,
+    h(
+      'div',
+      { class: 'wb-graph-ends' },
+      h('span', {}, figure(values.low)),
+      h('span', {}, figure(values.high))
+    ),
+    h('p', { class: 'wb-quiet' }, facts.filter(Boolean).join(' · '))
+  );
 }
 
 /** The inspector. */
@@ -50,16 +102,17 @@ export class Inspector {
   ) {}
 
   /** Shows an item. */
-  show(item: Item, tree: Tree, dark: boolean): void {
+  show(item: Item, tree: Tree, dark: boolean, values: GraphValues | null): void {
     const close = button('×', () => this.events.close(), {
       class: 'wb-button wb-button-plain wb-inspector-close',
       'aria-label': 'Close'
     });
-    const parts = item.kind === 'node' ? this.node(item.node, tree, dark) : this.scope(item.scope, item.open);
+    const parts =
+      item.kind === 'node' ? this.node(item.node, tree, dark, values) : this.scope(item.scope, item.open);
     replace(this.element, h('div', {}, close, parts[0]), ...parts.slice(1));
   }
 
-  private node(node: GraphNode, tree: Tree, dark: boolean): Child[] {
+  private node(node: GraphNode, tree: Tree, dark: boolean, values: GraphValues | null): Child[] {
     const title = h('h3', {}, node.label || node.id);
     const where = [node.op, node.scope.join('.')].filter(text => text && text !== node.label).join(' · ');
     const facts: (readonly [string, string, string?])[] = [
@@ -70,6 +123,7 @@ export class Inspector {
     ];
     return [
       title,
+      node.wrong ? h('p', { class: 'wb-notice', 'data-kind': 'wrong' }, node.wrong) : null,
       where ? h('p', { class: 'wb-quiet' }, where) : null,
       node.doc ? h('p', {}, node.doc) : null,
       node.equation ? section('equation', h('code', {}, node.equation)) : null,
@@ -78,8 +132,26 @@ export class Inspector {
         'gives',
         node.dims.length > 0
           ? h('span', { class: 'wb-chips' }, ...node.dims.map(dim => chip(dim, dark)))
-          : 'a scalar'
+          : 'a scalar',
+        node.sizes.length > 0 ? h('p', { class: 'wb-quiet' }, `in any run: ${inAnyRun(node)}`) : null,
+        node.quantization ? h('p', { class: 'wb-quiet' }, node.quantization) : null
       ),
+      values && values.node === node.id ? section('values', histogram(values)) : null,
+      node.held.length > 0
+        ? section(
+            'holds',
+            ...node.held.map(tensor =>
+              h(
+                'div',
+                { class: 'wb-graph-held' },
+                h('span', {}, `${tensor.name} `),
+                h('span', { class: 'wb-quiet' }, `${tensor.dtype} `),
+                h('span', { class: 'wb-chips' }, ...tensor.dims.map(dim => chip(dim, dark))),
+                tensor.quantization ? h('p', { class: 'wb-quiet' }, tensor.quantization) : null
+              )
+            )
+          )
+        : null,
       section('facts', pairs(facts)),
       node.attributes.length > 0
         ? section('attributes', pairs(node.attributes.map(([name, value]) => [name ?? '', value ?? ''])))

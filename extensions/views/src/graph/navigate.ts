@@ -66,10 +66,13 @@ export function routeAt(layout: GraphLayout, point: Placed, reach: number): Rout
   let best: Route | null = null;
   let least = reach;
   for (const route of layout.routes) {
-    const first = route.points[0]!;
-    const last = route.points.at(-1)!;
-    // Bends lie between the ends: most edges are ruled out without a look at them.
-    if (point.y < Math.min(first.y, last.y) - reach || point.y > Math.max(first.y, last.y) + reach) {
+    let [top, bottom] = [Infinity, -Infinity];
+    for (const { y } of route.points) {
+      top = Math.min(top, y);
+      bottom = Math.max(bottom, y);
+    }
+    // Most edges are ruled out by this.
+    if (point.y < top - reach || point.y > bottom + reach) {
       continue;
     }
     for (let index = 1; index < route.points.length; index++) {

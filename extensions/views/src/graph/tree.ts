@@ -1,5 +1,5 @@
 /** The scopes of a graph as a tree, which of them are folded, and the graph that is then to be seen. */
-import type { GraphEdge, GraphNode, GraphState } from '../protocol';
+import type { GraphEdge, GraphNode, GraphScope, GraphState } from '../protocol';
 
 /** A scope, or a run of identical scopes that stand as one. */
 export interface Scope {
@@ -8,11 +8,17 @@ export interface Scope {
   parent: Scope | null;
   readonly scopes: Scope[];
   readonly nodes: GraphNode[];
+  readonly kind: GraphScope['kind'];
+  /** Equal for scopes that compute the same. */
+  readonly same: number;
   /** How many identical scopes this one stacks; 1 for a scope by itself. */
   repeats: number;
-  /** Elements of the parameter nodes below, whether they are drawn or not. */
-  held: number;
+  /** Elements of the parameters that are used below, by their names: one that is used twice counts once. */
+  readonly held: Map<string, number>;
 }
+
+/** What a tree is made of: a graph's state, or a part of it. */
+export type Plan = Pick<GraphState, 'nodes' | 'edges' | 'scopes'>;
 
 /** What is drawn at one level of the tree: a node, or a scope open or folded. */
 export type Item =
@@ -30,6 +36,9 @@ export interface Totals {
   readonly parameters: number;
   readonly flops: number;
   readonly bytes: number;
+  readonly memory: number;
+  /** Seconds; null where nothing was measured. */
+  readonly time: number | null;
 }
 
 /** The whole tree with what is needed to fold it. */
@@ -41,21 +50,25 @@ export interface Tree {
   readonly edges: readonly GraphEdge[];
 }
 
-/** Nodes that say nothing of the flow of data: parameters, constants, and what is computed from them alone. */
+/** Nodes that say nothing of the flow of data: what is computed from parameters and constants alone. */
 export function background(state: Pick<GraphState, 'nodes' | 'edges'>): Set<string> {
-  const hidden = new Set(
-    state.nodes.filter(node => node.kind === 'parameter' || node.kind === 'constant').map(node => node.id)
-  );
   const sources = new Map<string, string[]>();
   for (const edge of state.edges) {
-    sources.set(edge.target, [...(sources.get(edge.target) ?? []), edge.source]);
+    const known = sources.get(edge.target);
+    if (known) {
+      known.push(edge.source);
+    } else {
+      sources.set(edge.target, [edge.source]);
+    }
   }
+  const hidden = new Set<string>();
   // Until nothing is added: the order of nodes promises nothing.
   for (let grew = true; grew;) {
     grew = false;
     for (const node of state.nodes) {
-      const from = sources.get(node.id);
-      if (node.kind === 'op' && !hidden.has(node.id) && from && from.every(id => hidden.has(id))) {
+      const from = sources.get(node.id) ?? [];
+      const fed = from.length > 0 || node.held.length > 0;
+      if (node.kind === 'op' && !hidden.has(node.id) && fed && from.every(id => hidden.has(id))) {
         hidden.add(node.id);
         grew = true;
       }
@@ -64,52 +77,58 @@ export function background(state: Pick<GraphState, 'nodes' | 'edges'>): Set<stri
   return hidden;
 }
 
-function child(parent: Scope, name: string, scopes: Map<string, Scope>): Scope {
-  const id = parent.id === '' ? name : `${parent.id}.${name}`;
-  let scope = scopes.get(id);
-  if (!scope) {
-    scope = { id, name, parent, scopes: [], nodes: [], repeats: 1, held: 0 };
-    scopes.set(id, scope);
-    parent.scopes.push(scope);
-  }
-  return scope;
+function newScope(parent: Scope | null, name: string, id: string, known: GraphScope | undefined): Scope {
+  const { kind = 'module', same = -1 } = known ?? {};
+  return { id, name, parent, scopes: [], nodes: [], kind, same, repeats: 1, held: new Map() };
 }
 
 /** Builds the tree of the nodes that are not hidden. */
-export function buildTree(state: Pick<GraphState, 'nodes' | 'edges'>, hidden: ReadonlySet<string>): Tree {
-  const root: Scope = { id: '', name: '', parent: null, scopes: [], nodes: [], repeats: 1, held: 0 };
+export function buildTree(state: Plan, hidden: ReadonlySet<string>): Tree {
+  const told = new Map(state.scopes.map(scope => [scope.id, scope]));
+  const root = newScope(null, '', '', undefined);
   const scopes = new Map<string, Scope>([['', root]]);
   const home = new Map<string, Scope>();
   const nodes = new Map<string, GraphNode>();
+  const child = (parent: Scope, name: string): Scope => {
+    const id = parent.id === '' ? name : `${parent.id}.${name}`;
+    let scope = scopes.get(id);
+    if (!scope) {
+      scope = newScope(parent, name, id, told.get(id));
+      scopes.set(id, scope);
+      parent.scopes.push(scope);
+    }
+    return scope;
+  };
   for (const node of state.nodes) {
     if (!hidden.has(node.id)) {
-      const scope = node.scope.reduce((at, name) => child(at, name, scopes), root);
+      const scope = node.scope.reduce(child, root);
       scope.nodes.push(node);
       home.set(node.id, scope);
       nodes.set(node.id, node);
     }
   }
   const edges = state.edges.filter(edge => nodes.has(edge.source) && nodes.has(edge.target));
-  // Counted into every scope around it, drawn or not: a folded one tells how much it holds.
-  for (const node of state.nodes) {
-    for (let depth = node.kind === 'parameter' ? 1 : Infinity; depth <= node.scope.length; depth++) {
-      const scope = scopes.get(node.scope.slice(0, depth).join('.'));
-      if (scope) {
-        scope.held += node.parameters;
-      }
-    }
-  }
+  state.nodes.forEach(node => hold(node, scopes));
   const slim = flatten(root, scopes, home);
   stack(slim, scopes);
   return { root: slim, scopes, home, nodes, edges };
 }
 
-/** A scope around a single op is noise: the op moves up. */
+/** Counts what a node holds into every scope around it, drawn or not: a folded one tells how much it holds. */
+function hold(node: GraphNode, scopes: ReadonlyMap<string, Scope>): void {
+  const own = node.held.filter(tensor => tensor.kind === 'parameter');
+  for (let depth = 0; own.length > 0 && depth <= node.scope.length; depth++) {
+    const scope = scopes.get(node.scope.slice(0, depth).join('.'));
+    own.forEach(tensor => scope?.held.set(tensor.name, tensor.elements));
+  }
+}
+
+/** A module around a single op is noise: the op moves up. Blocks stay: which of them an op is in, is what counts. */
 function flatten(scope: Scope, scopes: Map<string, Scope>, home: Map<string, Scope>): Scope {
   // Over a copy: scopes leave the list on the way.
   for (const inner of [...scope.scopes]) {
     flatten(inner, scopes, home);
-    if (inner.scopes.length === 0 && inner.nodes.length <= 1) {
+    if (inner.kind === 'module' && inner.scopes.length === 0 && inner.nodes.length <= 1) {
       scope.scopes.splice(scope.scopes.indexOf(inner), 1);
       scopes.delete(inner.id);
       for (const node of inner.nodes) {
@@ -121,46 +140,46 @@ function flatten(scope: Scope, scopes: Map<string, Scope>, home: Map<string, Sco
   return scope;
 }
 
-/** What a scope is made of, without its name: equal for identical blocks. */
-function signature(scope: Scope): string {
-  const ops = scope.nodes.map(node => `${node.op}[${node.dims.map(dim => `${dim.name}${dim.size}`).join()}]`);
-  return `${ops.join(';')}(${scope.scopes.map(signature).join('|')})×${scope.repeats}`;
+/** Whether scopes may stand as one: what Python found to compute the same. The branches of an `if` are two all the same. */
+function alike(one: Scope, other: Scope): boolean {
+  return one.same >= 0 && one.same === other.same && one.kind !== 'block';
 }
 
-/** Puts runs of at least three identical sibling scopes into one scope that says how many they are. */
+/** Puts runs of identical sibling scopes into one scope that says how many they are. */
 function stack(scope: Scope, scopes: Map<string, Scope>): void {
   scope.scopes.forEach(inner => stack(inner, scopes));
-  const marks = scope.scopes.map(signature);
   const next: Scope[] = [];
-  for (let start = 0; start < marks.length;) {
+  for (let start = 0; start < scope.scopes.length;) {
+    const first = scope.scopes[start]!;
     let end = start + 1;
-    while (end < marks.length && marks[end] === marks[start]) {
+    while (end < scope.scopes.length && alike(first, scope.scopes[end]!)) {
       end += 1;
     }
     const run = scope.scopes.slice(start, end);
-    if (run.length >= 3) {
-      const first = run[0]!;
-      const name = `${first.name} … ${run.at(-1)!.name}`;
-      const whole: Scope = {
-        id: `${first.id}…`,
-        name,
-        parent: scope,
-        scopes: run,
-        nodes: [],
-        repeats: run.length,
-        held: run.reduce((sum, each) => sum + each.held, 0)
-      };
-      run.forEach(each => {
-        each.parent = whole;
-      });
-      scopes.set(whole.id, whole);
-      next.push(whole);
-    } else {
-      next.push(...run);
-    }
+    next.push(run.length > 1 ? pile(run, scope, scopes) : first);
     start = end;
   }
   scope.scopes.splice(0, scope.scopes.length, ...next);
+}
+
+function pile(run: readonly Scope[], parent: Scope, scopes: Map<string, Scope>): Scope {
+  const first = run[0]!;
+  const whole: Scope = {
+    ...first,
+    id: `${first.id}…`,
+    name: `${first.name} … ${run.at(-1)!.name}`,
+    parent,
+    scopes: [...run],
+    nodes: [],
+    same: -1,
+    repeats: run.length,
+    held: new Map(run.flatMap(each => [...each.held]))
+  };
+  run.forEach(each => {
+    each.parent = whole;
+  });
+  scopes.set(whole.id, whole);
+  return whole;
 }
 
 /** Every node below a scope. */
@@ -171,15 +190,16 @@ export function nodesBelow(scope: Scope): GraphNode[] {
 /** The sums of a scope. */
 export function totals(scope: Scope): Totals {
   const nodes = nodesBelow(scope);
-  const sum = (key: 'flops' | 'bytes'): number => nodes.reduce((total, node) => total + node[key], 0);
-  const ops = nodes.filter(node => node.kind === 'op');
-  // An op may count the parameters that it uses, or the nodes that hold them may: never both.
-  const used = ops.reduce((total, node) => total + node.parameters, 0);
+  const sum = (key: 'flops' | 'bytes' | 'memory'): number =>
+    nodes.reduce((total, node) => total + node[key], 0);
+  const measured = nodes.filter(node => node.seconds !== null);
   return {
-    ops: ops.length,
-    parameters: Math.max(used, scope.held),
+    ops: nodes.filter(node => node.kind === 'op').length,
+    parameters: [...scope.held.values()].reduce((total, count) => total + count, 0),
     flops: sum('flops'),
-    bytes: sum('bytes')
+    bytes: sum('bytes'),
+    memory: sum('memory'),
+    time: measured.length > 0 ? measured.reduce((total, node) => total + node.seconds!, 0) : null
   };
 }
 
@@ -191,20 +211,23 @@ export function countSeen(scope: Scope, open: ReadonlySet<string>): number {
   );
 }
 
-/** Opens scopes level by level while no more than `most` items are seen. */
-export function openAtFirst(tree: Tree, most: number): Set<string> {
-  let open = new Set<string>();
+/** Scopes to open level by level while no more than `most` items are seen: the last entry opens most. */
+export function openings(tree: Tree, most: number): Set<string>[] {
+  const found = [new Set<string>()];
   let level = tree.root.scopes;
   while (level.length > 0) {
     // A stack stays folded: open, it would hide just that its blocks are alike.
-    const next = new Set([...open, ...level.filter(scope => scope.repeats === 1).map(scope => scope.id)]);
+    const next = new Set([
+      ...found.at(-1)!,
+      ...level.filter(scope => scope.repeats === 1).map(scope => scope.id)
+    ]);
     if (countSeen(tree.root, next) > most) {
-      return open;
+      return found;
     }
-    open = next;
+    found.push(next);
     level = level.flatMap(scope => (scope.repeats === 1 ? scope.scopes : []));
   }
-  return open;
+  return found;
 }
 
 /** The scopes around a node, innermost first. */
