@@ -8,6 +8,21 @@
 
 namespace workbench {
 
+// Strides of `small` stretched to `shape`; refuses shapes that do not broadcast to it.
+inline Dims stretched_strides(const Dims& small, const Dims& strides, const Dims& shape) {
+    const std::size_t missing = shape.size() - small.size();
+    bool fits = small.size() <= shape.size();
+    Dims stretched(shape.size(), 0);
+    for (std::size_t i = 0; fits && i < small.size(); ++i) {
+        if (small[i] == shape[missing + i])
+            stretched[missing + i] = small[i] == 1 ? 0 : strides[i];
+        else
+            fits = small[i] == 1;
+    }
+    if (!fits) refuse("shape " + text(small) + " does not broadcast to " + text(shape));
+    return stretched;
+}
+
 // The second operand seen from the memory order of the first: dimensions from slow to fast, merged where both operands
 // walk them evenly.
 struct Broadcast {

@@ -36,21 +36,6 @@ nb::object unary(const Input<T>& x, Unary kind) {
     return out.to_python();
 }
 
-// Strides of `small` stretched to `shape`; refuses shapes that do not broadcast to it.
-Dims stretched_strides(const Dims& small, const Dims& strides, const Dims& shape) {
-    const std::size_t missing = shape.size() - small.size();
-    bool fits = small.size() <= shape.size();
-    Dims stretched(shape.size(), 0);
-    for (std::size_t i = 0; fits && i < small.size(); ++i) {
-        if (small[i] == shape[missing + i])
-            stretched[missing + i] = small[i] == 1 ? 0 : strides[i];
-        else
-            fits = small[i] == 1;
-    }
-    if (!fits) refuse("shape " + text(small) + " does not broadcast to " + text(shape));
-    return stretched;
-}
-
 template <typename T>
 nb::object binary(const Input<T>& a, const Input<T>& b, Binary kind) {
     const Dims shape = shape_of(a);

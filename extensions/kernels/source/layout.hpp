@@ -141,6 +141,7 @@ template <typename T>
 class Output {
    public:
     Output(Dims shape, Dims strides) : shape_(std::move(shape)), strides_(std::move(strides)), buffer_(count_of(shape_)) {}
+    Output(Dims shape, Dims strides, Buffer<T> buffer) : shape_(std::move(shape)), strides_(std::move(strides)), buffer_(std::move(buffer)) {}
     static Output channels_last(const Dims& shape) { return Output(shape, channels_last_strides(shape)); }
     static Output row_major(const Dims& shape) { return Output(shape, row_major_strides(shape)); }
 

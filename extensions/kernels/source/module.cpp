@@ -2,6 +2,7 @@
 #include "attention.hpp"
 #include "batch_norm.hpp"
 #include "casts.hpp"
+#include "compiled/chain.hpp"
 #include "compiled/program.hpp"
 #include "convolution.hpp"
 #include "doubles.hpp"
@@ -30,7 +31,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 30;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 31;  // as INTERFACE in workbench/kernels/loader.py
     nanobind::set_leak_warnings(false);  // a thread that runs to the end keeps what it works with
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
@@ -62,4 +63,5 @@ NB_MODULE(_kernels, module) {
     workbench::bind_quantized(module);
     workbench::bind_statistics(module);
     workbench::bind_normalisation(module);
+    workbench::compiled::bind_chain(module);
 }

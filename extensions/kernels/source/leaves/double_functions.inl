@@ -101,10 +101,8 @@ static WORKBENCH_INLINE doubles hyperbolic_tangent(doubles x) {
     return x != x ? x : with_sign_of(m / (m + 2.0), x);
 }
 
-// ln(1 + e) for 0 <= e <= 1. Beyond sqrt(2) - 1 it is ln2 + ln((1 + e) / 2); the series is that of fdlibm (Sun Microsystems, 1993).
-static WORKBENCH_INLINE doubles logarithm_of_one_and(doubles e) {
-    const longs large = e > 4.14213562373095048802e-01;
-    const doubles f = large ? (e - 1.0) * 0.5 : e, k = large ? every(1.0) : every(0.0);
+// k ln2 + ln(1 + f) for f between sqrt(1/2) - 1 and sqrt(2) - 1; the series is that of fdlibm (Sun Microsystems, 1993).
+static WORKBENCH_INLINE doubles logarithm_near_one(doubles f, doubles k) {
     const doubles s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
     doubles series = every(1.479819860511658591e-01);
     series = series * z + 1.531383769920937332e-01;
@@ -114,6 +112,71 @@ static WORKBENCH_INLINE doubles logarithm_of_one_and(doubles e) {
     series = series * z + 3.999999999940941908e-01;
     series = series * z + 6.666666666666735130e-01;
     return k * 6.93147180369123816490e-01 - ((half - (s * (half + z * series) + k * 1.90821492927058770002e-10)) - f);
+}
+
+// ln(1 + e) for 0 <= e <= 1. Beyond sqrt(2) - 1 it is ln2 + ln((1 + e) / 2).
+static WORKBENCH_INLINE doubles logarithm_of_one_and(doubles e) {
+    const longs large = e > 4.14213562373095048802e-01;
+    return logarithm_near_one(large ? (e - 1.0) * 0.5 : e, large ? every(1.0) : every(0.0));
+}
+
+// ln x for a positive, finite x that is no smaller than 2^-1022.
+static WORKBENCH_INLINE doubles logarithm_of_normal(doubles x) {
+    // The exponent such that what is left lies between sqrt(1/2) and sqrt(2): 0x3fe6a09e... is sqrt(1/2).
+    const longs moved = (longs)x - 0x3fe6a09e667f3bcd, power = moved >> 52;
+    return logarithm_near_one((doubles)((longs)x - (power << 52)) - 1.0, __builtin_convertvector(power, doubles));
+}
+
+// Says whether some lane is too large for `turned`, infinite or NaN.
+static WORKBENCH_INLINE bool some_far(doubles x) {
+    const longs near = size_of(x) < 500000.0;
+#if defined(WORKBENCH_AVX512)
+    return _mm512_movepi64_mask((__m512i)near) != 0xff;
+#elif defined(WORKBENCH_AVX2)
+    return _mm256_movemask_pd((__m256d)near) != 0xf;
+#else
+    return !(near[0] & near[1] & near[2] & near[3]);
+#endif
+}
+
+// The sine of x, or its cosine: x = n pi/2 + r + rest, where n pi/2 is taken off in three parts, of which two are exact.
+// The series of both are those of fdlibm (Sun Microsystems, 1993).
+template <bool cosine>
+static WORKBENCH_INLINE doubles turned(doubles x) {
+    const doubles shifted = x * 6.36619772367581382433e-01 + rounding;
+    const doubles n = shifted - rounding;
+    const doubles first = x - n * 1.57079632673412561417e+00;
+    const doubles r = first - n * 6.07710050630396597660e-11;
+    const doubles rest = ((first - r) - n * 6.07710050630396597660e-11) - n * 2.02226624879595063154e-21;
+    const doubles z = r * r, cube = z * r;
+    doubles s = every(1.58969099521155010221e-10);
+    s = s * z - 2.50507602534068634195e-08;
+    s = s * z + 2.75573137070700676789e-06;
+    s = s * z - 1.98412698298579493134e-04;
+    s = s * z + 8.33333333332248946124e-03;
+    const doubles sine = r - ((z * (0.5 * rest - cube * s) - rest) + cube * 1.66666666666666324348e-01);
+    doubles c = every(-1.13596475577881948265e-11);
+    c = c * z + 2.08757232129817482790e-09;
+    c = c * z - 2.75573143513906633035e-07;
+    c = c * z + 2.48015872894767294178e-05;
+    c = c * z - 1.38888888888741095749e-03;
+    c = c * z + 4.16666666666666019037e-02;
+    const doubles half = 0.5 * z, most = 1.0 - half;
+    const doubles other = most + (((1.0 - most) - half) + (z * z * c - r * rest));
+    const longs quarter = (longs)shifted + (cosine ? 1 : 0);
+    const doubles value = (quarter & 1) != 0 ? other : sine;
+    return (doubles)((longs)value ^ ((quarter & 2) << 62));
+}
+
+// The same of any x.
+template <bool cosine>
+static WORKBENCH_INLINE doubles turned_anyhow(doubles x) {
+    if (__builtin_expect(some_far(x), 0)) {  // the C library takes off any number of turns
+        doubles y = x;
+        for (int lane = 0; lane < double_lanes; ++lane) y[lane] = cosine ? __builtin_cos(x[lane]) : __builtin_sin(x[lane]);
+        return y;
+    }
+    return turned<cosine>(x);
 }
 
 static WORKBENCH_INLINE double lanes_total(doubles v) {

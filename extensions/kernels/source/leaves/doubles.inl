@@ -1,57 +1,10 @@
 // Loops over functions of doubles. Included once per instruction set; see dispatch.hpp.
 #include "double_functions.inl"
 
-// Says whether some lane is too large for `turned`, infinite or NaN.
-static WORKBENCH_INLINE bool some_far(doubles x) {
-    const longs near = size_of(x) < 500000.0;
-#if defined(WORKBENCH_AVX512)
-    return _mm512_movepi64_mask((__m512i)near) != 0xff;
-#elif defined(WORKBENCH_AVX2)
-    return _mm256_movemask_pd((__m256d)near) != 0xf;
-#else
-    return !(near[0] & near[1] & near[2] & near[3]);
-#endif
-}
-
-// The sine of x, or its cosine: x = n pi/2 + r + rest, where n pi/2 is taken off in three parts, of which two are exact.
-// The series of both are those of fdlibm (Sun Microsystems, 1993).
-template <bool cosine>
-static WORKBENCH_INLINE doubles turned(doubles x) {
-    const doubles shifted = x * 6.36619772367581382433e-01 + rounding;
-    const doubles n = shifted - rounding;
-    const doubles first = x - n * 1.57079632673412561417e+00;
-    const doubles r = first - n * 6.07710050630396597660e-11;
-    const doubles rest = ((first - r) - n * 6.07710050630396597660e-11) - n * 2.02226624879595063154e-21;
-    const doubles z = r * r, cube = z * r;
-    doubles s = every(1.58969099521155010221e-10);
-    s = s * z - 2.50507602534068634195e-08;
-    s = s * z + 2.75573137070700676789e-06;
-    s = s * z - 1.98412698298579493134e-04;
-    s = s * z + 8.33333333332248946124e-03;
-    const doubles sine = r - ((z * (0.5 * rest - cube * s) - rest) + cube * 1.66666666666666324348e-01);
-    doubles c = every(-1.13596475577881948265e-11);
-    c = c * z + 2.08757232129817482790e-09;
-    c = c * z - 2.75573143513906633035e-07;
-    c = c * z + 2.48015872894767294178e-05;
-    c = c * z - 1.38888888888741095749e-03;
-    c = c * z + 4.16666666666666019037e-02;
-    const doubles half = 0.5 * z, most = 1.0 - half;
-    const doubles other = most + (((1.0 - most) - half) + (z * z * c - r * rest));
-    const longs quarter = (longs)shifted + (cosine ? 1 : 0);
-    const doubles value = (quarter & 1) != 0 ? other : sine;
-    return (doubles)((longs)value ^ ((quarter & 2) << 62));
-}
-
 template <DoubleFunction kind>
 static WORKBENCH_INLINE doubles function_of(doubles x) {
     if constexpr (kind == DoubleFunction::sigmoid) return logistic(x);
-    constexpr bool cosine = kind == DoubleFunction::cos;
-    if (__builtin_expect(some_far(x), 0)) {  // the C library takes off any number of turns
-        doubles y = x;
-        for (int lane = 0; lane < double_lanes; ++lane) y[lane] = cosine ? __builtin_cos(x[lane]) : __builtin_sin(x[lane]);
-        return y;
-    }
-    return turned<cosine>(x);
+    return turned_anyhow<kind == DoubleFunction::cos>(x);
 }
 
 template <DoubleFunction kind>

@@ -1,16 +1,7 @@
 // Functions of `floats`, each to about 2 units in the last place. Included once per instruction set.
 
-// e^x: 2^n e^r with |r| <= ln2 / 2, where n ln2 is taken off in two parts and e^r is its series to the seventh power.
-static WORKBENCH_INLINE floats exponential(floats x) {
-#ifdef WORKBENCH_AVX512
-    const floats bounded = larger(all(-104.f), lesser(all(89.f), x));  // NaN stays
-    const floats n = (floats)_mm512_roundscale_ps((__m512)(bounded * 1.44269504f), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-#else
-    const floats bounded = x > 89.f ? all(89.f) : (x < -104.f ? all(-104.f) : x);
-    const floats shifter = all(12582912.f);  // 1.5 * 2^23: adding it rounds to the nearest integer
-    const floats n = (bounded * 1.44269504f + shifter) - shifter;
-#endif
-    const floats r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f;
+// e^r for |r| <= ln2 / 2: its series to the seventh power.
+static WORKBENCH_INLINE floats exponential_series(floats r) {
     floats series = all(1.f / 5040.f);
     series = series * r + 1.f / 720.f;
     series = series * r + 1.f / 120.f;
@@ -18,14 +9,56 @@ static WORKBENCH_INLINE floats exponential(floats x) {
     series = series * r + 1.f / 6.f;
     series = series * r + 0.5f;
     series = series * r + 1.f;
-    series = series * r + 1.f;
+    return series * r + 1.f;
+}
+
+// x within bounds, NaN as it is; the nearest whole number; x 2^n.
+static WORKBENCH_INLINE floats within(floats x, float low, float high) {
 #ifdef WORKBENCH_AVX512
-    return (floats)_mm512_scalef_ps((__m512)series, (__m512)n);
+    return larger(all(low), lesser(all(high), x));
+#else
+    return x > high ? all(high) : (x < low ? all(low) : x);
+#endif
+}
+static WORKBENCH_INLINE floats nearest(floats x) {
+#ifdef WORKBENCH_AVX512
+    return (floats)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+    const floats shifter = all(12582912.f);  // 1.5 * 2^23: adding it rounds to the nearest integer
+    return (x + shifter) - shifter;
+#endif
+}
+static WORKBENCH_INLINE floats with_power_of_two(floats x, floats n) {
+#ifdef WORKBENCH_AVX512
+    return (floats)_mm512_scalef_ps((__m512)x, (__m512)n);
 #else
     // Two factors of 2^n keep results near the ends of the range exact.
     const ints power = __builtin_convertvector(n, ints), half = power >> 1;
-    const floats first = (floats)((half + 127) << 23), second = (floats)((power - half + 127) << 23);
-    return x != x ? x : series * first * second;
+    return x * (floats)((half + 127) << 23) * (floats)((power - half + 127) << 23);
+#endif
+}
+
+// e^x: 2^n e^r with |r| <= ln2 / 2, where n ln2 is taken off in two parts.
+static WORKBENCH_INLINE floats exponential(floats x) {
+    const floats bounded = within(x, -104.f, 89.f), n = nearest(bounded * 1.44269504f);
+    const floats r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f;
+    const floats power = with_power_of_two(exponential_series(r), n);
+#ifdef WORKBENCH_AVX512
+    return power;
+#else
+    return x != x ? x : power;
+#endif
+}
+
+static WORKBENCH_INLINE floats square_root(floats x) {
+#if defined(WORKBENCH_AVX512)
+    return (floats)_mm512_sqrt_ps((__m512)x);
+#elif defined(WORKBENCH_AVX2)
+    return (floats)_mm256_sqrt_ps((__m256)x);
+#else
+    floats y = x;
+    for (int lane = 0; lane < lanes; ++lane) y[lane] = __builtin_sqrtf(x[lane]);
+    return y;
 #endif
 }
 
