@@ -190,3 +190,17 @@ def test_tensors_go_to_the_device_and_back() -> None:
     there = x.to("xla")
     assert (str(there.device), there.names) == ("xla", ("N", "C"))
     assert ((there * 2).exp().sum("C").cpu() - (x * 2).exp().sum("C")).abs().max() < 1e-4
+
+
+def test_compile_takes_it_by_its_name() -> None:
+    wb.manual_seed(0)
+    model = wb.models.resnet18().eval()
+    compiled = wb.compile(model, backend="xla")
+    with wb.no_grad():
+        for size in (64, 64, 96):
+            x = wb.randn(2, 3, size, size)
+            assert (compiled(x) - model(x)).abs().max() < 1e-5
+    report = wb.compiler.explain(compiled)
+    assert report.calls == {"compiled": 3}
+    assert [one.steps for one in report.programs] == [{"program of xla": 1}] * 2
+    assert type(copy.deepcopy(compiled)._compiled.backend) is wb.Backend

@@ -10,6 +10,7 @@ import pytest
 import workbench as wb
 from workbench import kernels, nn
 from workbench.base.errors import UnavailableError
+from workbench.core import backend as registry
 from workbench.graph import GraphError
 
 pytestmark = pytest.mark.skipif(not kernels.available(), reason="programs are made of compiled kernels")
@@ -182,9 +183,39 @@ def test_words_at_the_door() -> None:
 
     assert wb.compile(f, disable=True) is f and wb.compile(f, backend="eager") is f
     assert wb.compile(disable=True)(f) is f
-    with pytest.raises(UnavailableError, match=r"wb\.graph\.trace"):
+    with pytest.raises(UnavailableError, match=r"to wb\.register_backend"):
         wb.compile(f, backend=lambda graph, inputs: graph)
     with pytest.raises(TypeError, match="a module or a function, got int"):
         wb.compile(3)
     with pytest.raises(TypeError, match=r"what wb\.compile returned, got function"):
         wb.compiler.explain(f)
+
+
+def test_a_backend_of_ones_own_is_given_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def compile(graph: Any) -> Any:
+        seen.append(graph)
+        return lambda *inputs: graph(*inputs)
+
+    for state in ("_by_name", "_by_array"):
+        monkeypatch.setattr(registry, state, {})
+    numbers = {"from_numpy": lambda array, device: array, "to_numpy": lambda array: array}
+    wb.register_backend(wb.Backend("mine", Numbers, **numbers, compile=compile))
+    fast = wb.compile(lambda x: x.relu().permute("C", "N"), backend="mine")
+    x = wb.tensor([[1.0, -1.0]], names=("N", "C"))
+    assert (fast(x).tolist(), fast(x).names) == ([[1.0], [0.0]], ("C", "N"))
+    assert [node.op.name for node in seen[0].nodes] == ["relu", "permute"]
+    wb.register_backend(wb.Backend("slow", OtherNumbers, **numbers))
+    with pytest.raises(UnavailableError, match="'slow' computes op by op"):
+        wb.compile(lambda x: x, backend="slow")
+    with pytest.raises(UnavailableError, match="there is no backend 'nowhere'"):
+        wb.compile(lambda x: x, backend="nowhere")
+
+
+class Numbers(np.ndarray):
+    pass
+
+
+class OtherNumbers(np.ndarray):
+    pass

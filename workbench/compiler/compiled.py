@@ -12,9 +12,11 @@ import numpy as np
 
 from workbench.base.errors import DimensionError
 from workbench.compiler.arguments import NotPlain, taken_apart
+from workbench.compiler.backends import BackendPlan
 from workbench.compiler.lowering import Plan, lowered
 from workbench.compiler.rules import RULES
 from workbench.compiler.watch import Reached, Watch
+from workbench.core.backend import Backend
 from workbench.core.stack import IN_FORCE
 from workbench.graph.binding import Binding
 from workbench.graph.blocks import GraphError, Value
@@ -48,13 +50,21 @@ class Version:
     refusal: str = ""
     """Why there is no graph: calls run as they are written."""
     store: Any = None
-    plans: OrderedDict[Any, Plan] = field(default_factory=OrderedDict)
+    plans: OrderedDict[Any, Plan | BackendPlan] = field(default_factory=OrderedDict)
 
 
 class Compiled:
     """A function, and what was made of it for the arguments that came so far."""
 
-    def __init__(self, function: Callable[..., Any], eager: Callable[..., Any], fullgraph: bool) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        eager: Callable[..., Any],
+        fullgraph: bool,
+        backend: Backend | None = None,
+    ) -> None:
+        self.backend = backend
+        """Whose programs it runs as; None for our own."""
         self.function = function
         self.eager = eager
         """How the function is called as it is written."""
@@ -75,7 +85,7 @@ class Compiled:
             return self._as_written(
                 "something looks on: a trace, a transform or autocast", arguments, keywords
             )
-        if not available():
+        if self.backend is None and not available():
             return self._as_written(f"there are no compiled kernels: {reason()}", arguments, keywords)
         tensors: list[Any] = []
         try:
@@ -137,7 +147,7 @@ class Compiled:
             version = Version(None)
             try:
                 version.graph = self._traced(rebuild, tensors)
-                version.store = native.compiled.Store()
+                version.store = native.compiled.Store() if self.backend is None else None
             # Any error: the function is called as it is written, and raises it there, or does not.
             except Exception as error:
                 if self.fullgraph:
@@ -170,7 +180,7 @@ class Compiled:
 
     def _planned(
         self, key: Any, version: Version, sizes: Any, rebuild: Callable[[list[Any]], Any], tensors: list[Any]
-    ) -> Plan | None:
+    ) -> Plan | BackendPlan | None:
         """Lower the graph for the sizes of these tensors; make another graph where a guard refuses them."""
         with self._lock:
             known = version.plans.get(sizes)
@@ -188,7 +198,11 @@ class Compiled:
                 del self.versions[key]
                 fresh = self._made(key, rebuild, tensors)
                 return None if fresh.graph is None else self._planned(key, fresh, sizes, rebuild, tensors)
-            plan = lowered(version.graph, binding.sizes, version.store, RULES)
+            plan: Plan | BackendPlan
+            if self.backend is None:
+                plan = lowered(version.graph, binding.sizes, version.store, RULES)
+            else:
+                plan = BackendPlan(version.graph, self.backend)
             version.plans[sizes] = plan
             while len(version.plans) > MOST_PLANS:
                 version.plans.popitem(last=False)

@@ -9,9 +9,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from workbench.base.errors import UnavailableError
+from workbench.compiler.backends import backend_called
 from workbench.compiler.compiled import Compiled
 from workbench.compiler.report import Report
+from workbench.core.backend import Backend
 from workbench.nn.module import Module
 
 __all__ = ["CompiledFunction", "CompiledModule", "compile", "explain"]
@@ -41,11 +42,13 @@ def compile(
 
     It runs as it is written, without a program, while gradients are recorded for a parameter or an argument, in
     training mode, where a module has hooks, and where the function has no graph; `explain` says which and why.
-    `dynamic`, `mode` and `options` are taken: sizes are always symbolic. ``backend="eager"``, ``disable=True`` and
-    ``TORCH_COMPILE_DISABLE=1`` return `model` itself; without `model`, a decorator is returned.
+    `dynamic`, `mode` and `options` are taken: sizes are always symbolic. ``backend="xla"`` (extra `xla`) makes a
+    program of StableHLO of the same graph, and so does any `wb.Backend` with a `compile`, by its name.
+    ``backend="eager"``, ``disable=True`` and ``TORCH_COMPILE_DISABLE=1`` return `model` itself; without `model`, a
+    decorator is returned.
 
     Raises:
-        UnavailableError: `backend` is a function, which would be given a graph of PyTorch's.
+        UnavailableError: `backend` is none that compiles, or a function, which would be given a graph of PyTorch's.
         GraphError, NoNumbersError: in a call, with ``fullgraph=True``, where the function has no graph.
 
     >>> import workbench as wb
@@ -58,22 +61,18 @@ def compile(
     ...     wb.allclose(fast(x), model(x))
     True
     """
-    if callable(backend):
-        raise UnavailableError(
-            "compile: a backend that is a function would be given a graph of PyTorch's: wb.graph.trace(function, "
-            "inputs) makes one of ours"
-        )
     if disable or backend in _AS_WRITTEN or os.environ.get("TORCH_COMPILE_DISABLE", "0") == "1":
         return _itself if model is None else model
     if model is None:
         return functools.partial(compile, fullgraph=fullgraph, backend=backend)
+    other = backend_called(backend)
     if isinstance(model, CompiledModule | CompiledFunction):
         return model
     if isinstance(model, Module):
-        return _compiled_module(model, fullgraph)
+        return _compiled_module(model, fullgraph, other)
     if not callable(model):
         raise TypeError(f"compile takes a module or a function, got {type(model).__name__}")
-    return CompiledFunction(model, fullgraph)
+    return CompiledFunction(model, fullgraph, other)
 
 
 def _itself(model: Any) -> Any:
@@ -92,10 +91,15 @@ class CompiledModule(Module):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         # Its class is made anew where it is unpickled or copied; programs are made there, too.
-        return _compiled_module, (self._orig_mod, self._compiled.fullgraph)
+        backend = self._compiled.backend
+        return _compiled_again, (
+            self._orig_mod,
+            self._compiled.fullgraph,
+            None if backend is None else backend.name,
+        )
 
 
-def _compiled_module(model: Module, fullgraph: bool) -> Module:
+def _compiled_module(model: Module, fullgraph: bool, backend: Backend | None) -> Module:
     kind = type(model)
     # A class of its own, so that what is compiled lies in no attribute of the module: its state stays as it was.
     made_for = type(
@@ -105,7 +109,7 @@ def _compiled_module(model: Module, fullgraph: bool) -> Module:
             "__doc__": kind.__doc__,
             "__module__": kind.__module__,
             "__qualname__": kind.__qualname__,
-            "_compiled": Compiled(model, model, fullgraph),
+            "_compiled": Compiled(model, model, fullgraph, backend),
             "_orig_mod": model,
         },
     )
@@ -115,12 +119,16 @@ def _compiled_module(model: Module, fullgraph: bool) -> Module:
     return made
 
 
+def _compiled_again(model: Module, fullgraph: bool, backend: str | None) -> Module:
+    return _compiled_module(model, fullgraph, None if backend is None else backend_called(backend))
+
+
 class CompiledFunction:
     """A function that runs as a program; see `compile`. As a method, it is compiled for each object it is bound to."""
 
-    def __init__(self, function: Callable[..., Any], fullgraph: bool) -> None:
+    def __init__(self, function: Callable[..., Any], fullgraph: bool, backend: Backend | None = None) -> None:
         functools.update_wrapper(self, function)
-        self.compiled = Compiled(function, function, fullgraph)
+        self.compiled = Compiled(function, function, fullgraph, backend)
         self._bound: weakref.WeakKeyDictionary[Any, CompiledFunction] = weakref.WeakKeyDictionary()
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
@@ -136,7 +144,9 @@ class CompiledFunction:
             return types.MethodType(self.compiled.function, instance)
         if known is None:
             bound = types.MethodType(self.compiled.function, instance)
-            known = self._bound[instance] = CompiledFunction(bound, self.compiled.fullgraph)
+            known = self._bound[instance] = CompiledFunction(
+                bound, self.compiled.fullgraph, self.compiled.backend
+            )
         return known
 
 

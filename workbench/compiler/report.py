@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.compiler.backends import BackendPlan
 from workbench.compiler.lowering import NativePart, Plan
 from workbench.graph.blocks import called
 
@@ -29,8 +30,10 @@ class Program:
     """What that would take if no two values lay in the same place."""
 
     @classmethod
-    def of(cls, sizes: Any, plan: Plan) -> Program:
+    def of(cls, sizes: Any, plan: Plan | BackendPlan) -> Program:
         """Return what a plan is."""
+        if isinstance(plan, BackendPlan):
+            return cls(tuple(sizes[1:]), sizes[0], {f"program of {plan.backend}": 1}, {}, 0, 0)
         native = [one.program for one in plan.parts if isinstance(one, NativePart)]
         steps = Counter(name for program in native for name, _ in program.steps)
         return cls(
