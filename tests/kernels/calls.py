@@ -112,7 +112,7 @@ def _conv(n: int, *, part: str = "") -> Iterator[Call]:
 
 def _pool(n: int, name: str) -> Iterator[Call]:
     for channels, window, stride, padding in ((3, 2, 2, 0), (17, 3, 2, 1), (33, 3, 1, 1)):
-        x = floats(3, channels, *(13, 11)[:n])
+        x = floats(3, channels, *(13, 11, 9)[:n])
         params: dict[str, Any] = {"kernel": (window,) * n, "stride": (stride,) * n, "padding": (padding,) * n}
         if name.startswith("max"):
             params["dilation"] = (1,) * n
@@ -161,8 +161,8 @@ _WINDOWS: dict[str, Callable[[], Iterator[Call]]] = {
     },
     **{
         name: lambda n=n, name=name: _pool(n, name)  # type: ignore[misc]
-        for n in (1, 2)
-        for kind in ("max", "avg")
+        for n, kinds in ((1, ("max", "avg")), (2, ("max", "avg")), (3, ("max",)))
+        for kind in kinds
         for name in (f"{kind}_pool{n}d", f"{kind}_pool{n}d_gradient")
     },
     "attention": lambda: _attention(False),

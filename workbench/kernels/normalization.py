@@ -65,7 +65,7 @@ def _accepts_half_inference(*arrays: Any, eps: float) -> bool:
 def _accepts_layer(x: Any, *rest: Any, count: int, eps: float = 0.0) -> bool:
     return (
         type(x) is np.ndarray
-        and x.size >= _SMALLEST
+        and x.size > 0
         and (x.dtype == FLOAT32 or x.dtype == FLOAT64)
         and 0 < count <= x.ndim
         and all(one is None or (type(one) is np.ndarray and one.dtype == x.dtype) for one in rest)
@@ -122,9 +122,9 @@ if native is not None:
     _ROWS = ("float32 or float64",)
     for _name in ("layer_norm", "rms_norm"):
         _run = _in_range(getattr(native, _name), _as_it_is)
-        register(Kernel(_name, _run, _accepts_layer, _ROWS, _SMALLEST))
+        register(Kernel(_name, _run, _accepts_layer, _ROWS))
         _run = getattr(native, f"{_name}_gradient")
-        register(Kernel(f"{_name}_gradient", _run, _accepts_layer, _ROWS, _SMALLEST))
+        register(Kernel(f"{_name}_gradient", _run, _accepts_layer, _ROWS))
     register(Kernel("group_norm", _in_range(native.group_norm, _of_groups), _accepts_group))
     register(Kernel("group_norm_gradient", native.group_norm_gradient, _accepts_gradient(_accepts_group)))
     register(

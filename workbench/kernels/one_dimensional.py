@@ -44,6 +44,22 @@ def _on_a_plane(run: Callable[..., Any]) -> Callable[..., Any]:
     return along
 
 
+_BY_LINE: dict[str, Callable[..., Any]] = (
+    {}
+    if native is None
+    else {"max_pool1d": native.max_pool_planes, "max_pool1d_gradient": native.max_pool_planes_gradient}
+)
+
+
+def _as_it_lies(run: Callable[..., Any], on_a_plane: Callable[..., Any]) -> Callable[..., Any]:
+    """Take lines that lie one after the other as they are: turning them costs more than pooling."""
+
+    def either(first: Any, *others: Any, **params: Any) -> Any:
+        return (run if first.flags.c_contiguous else on_a_plane)(first, *others, **params)
+
+    return either
+
+
 def _accepting(accepts: Callable[..., bool]) -> Callable[..., bool]:
     def fits(first: Any, *others: Any, **params: Any) -> bool:
         if type(first) is not np.ndarray or first.ndim != 3:
@@ -62,4 +78,6 @@ if native is not None:
                 # Not every op has every part.
                 if _kernel is not None:
                     _run, _accepts = _on_a_plane(_kernel.run), _accepting(_kernel.accepts)
+                    if not _half and f"{_name}1d{_part}" in _BY_LINE:
+                        _run = _as_it_lies(_BY_LINE[f"{_name}1d{_part}"], _run)
                     register(Kernel(f"{_name}1d{_part}", _run, _accepts, _kernel.needs), half=_half)

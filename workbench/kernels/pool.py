@@ -1,4 +1,4 @@
-"""Two-dimensional pooling in float32 and bfloat16 over [N, C, H, W], channels-last in memory."""
+"""Pooling in float32 and bfloat16 over [N, C, H, W], channels-last in memory; the largest also of planes row by row."""
 
 from __future__ import annotations
 
@@ -23,6 +23,20 @@ def _accepts_input(x: Any, **params: Any) -> bool:
 
 def _accepts_max_gradient(gradient: Any, indices: Any, **params: Any) -> bool:
     return is_floats(gradient, 4) and type(indices) is np.ndarray and indices.dtype == _INT64
+
+
+def _accepts_planes(x: Any, *, ceil_mode: bool = False, **params: Any) -> bool:
+    # Rows are copied with their padding, and read eight steps on.
+    return (
+        is_floats(x, 5)
+        and not ceil_mode
+        and params["padding"][-1] <= x.shape[-1]
+        and params["stride"][-1] <= x.shape[-1]
+    )
+
+
+def _accepts_planes_gradient(gradient: Any, indices: Any, **params: Any) -> bool:
+    return is_floats(gradient, 5) and type(indices) is np.ndarray and indices.dtype == _INT64
 
 
 def _is_half(x: Any) -> bool:
@@ -71,6 +85,8 @@ if native is not None:
     register(Kernel("adaptive_max_pool", _adaptive_max_pool, _has_even_windows))
     register(Kernel("max_pool2d", native.max_pool2d, _accepts_input))
     register(Kernel("max_pool2d_gradient", native.max_pool2d_gradient, _accepts_max_gradient))
+    register(Kernel("max_pool3d", native.max_pool_planes, _accepts_planes))
+    register(Kernel("max_pool3d_gradient", native.max_pool_planes_gradient, _accepts_planes_gradient))
     register(Kernel("avg_pool2d", _avg_pool2d, _accepts_input))
     register(Kernel("avg_pool2d_gradient", native.avg_pool2d_gradient, _accepts_input))
 

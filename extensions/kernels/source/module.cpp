@@ -20,6 +20,7 @@
 #include "memory.hpp"
 #include "parametric_elementwise.hpp"
 #include "pooling.hpp"
+#include "pooling_planes.hpp"
 #include "product_choice.hpp"
 #include "quantize.hpp"
 #include "quantized.hpp"
@@ -59,6 +60,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_order(module);
     workbench::bind_index(module);
     workbench::bind_pooling(module);
+    workbench::bind_pooling_planes(module);
     workbench::bind_quantize(module);
     workbench::bind_quantized(module);
     workbench::bind_statistics(module);

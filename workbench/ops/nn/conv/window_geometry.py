@@ -45,6 +45,8 @@ def several(value: Any, n: int, what: str) -> Sizes:
     >>> several(3, 2, "stride"), several((1, 2), 2, "stride")
     ((3, 3), (1, 2))
     """
+    if type(value) is int:
+        return (value,) * n
     each: tuple[Any, ...] = tuple(value) if isinstance(value, Iterable) else (value,)
     each = each * n if len(each) == 1 else each
     if len(each) != n or not all(isinstance(one, int | np.integer | SymbolicSize) for one in each):

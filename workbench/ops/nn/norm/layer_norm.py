@@ -251,6 +251,14 @@ RMS_NORM_GRADIENT = Op(
 
 def _count_of(op: str, input: Any, normalized_shape: Any) -> int:
     """Return how many last dims `normalized_shape` (sizes, or names of dims) stands for."""
+    sizes = input.payload.shape
+    # The sizes as modules keep them, which is the usual way to give them: no names are looked up.
+    if (
+        type(normalized_shape) is tuple
+        and normalized_shape
+        and sizes[-len(normalized_shape) :] == normalized_shape
+    ):
+        return len(normalized_shape)
     dims = dims_of(input)
     if isinstance(normalized_shape, int | str):
         normalized_shape = (normalized_shape,)
@@ -282,13 +290,18 @@ def native_layer_norm(
     >>> [one.shape for one in wb.native_layer_norm(wb.zeros(2, 3), [3], None, None, 1e-5)]
     [(2, 3), (2, 1), (2, 1)]
     """
+    y, mean, rstd = _normalised(input, normalized_shape, weight, bias, eps)
+    return y, ops.detach(mean), ops.detach(rstd)
+
+
+def _normalised(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, ...]:
     count = _count_of("layer_norm", input, normalized_shape)
     # The op takes a bias only beside a weight.
     factors = [one for one in (weight, bias if weight is not None else None) if one is not None]
     y, mean, rstd = ops.layer_norm(input, *factors, count=count, eps=eps)
     if weight is None and bias is not None:
         y = ops.add(y, bias)
-    return y, ops.detach(mean), ops.detach(rstd)
+    return y, mean, rstd
 
 
 @offered("workbench", "nn.functional")
@@ -307,7 +320,8 @@ def layer_norm(
     >>> wb.layer_norm(wb.tensor([[1.0, 3.0]], names=("N", "C")), ["C"], eps=0.0)
     tensor([[-1.,  1.]], names=('N', 'C'))
     """
-    return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+    y: Tensor = _normalised(input, normalized_shape, weight, bias, eps)[0]
+    return y
 
 
 @offered("workbench", "nn.functional")
