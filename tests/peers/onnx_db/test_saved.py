@@ -12,7 +12,9 @@ import pytest
 import workbench as wb
 from tests.onnx_files.test_save import MODELS, flat, saved
 from tests.peers.onnx_db.written import SKIPPED, WITHOUT, WORKS
+from workbench.base.quantized_array import QuantizedArray
 from workbench.core.op import table
+from workbench.core.value import new
 from workbench.onnx.writing.table import RULES
 
 onnx = pytest.importorskip("onnx")
@@ -68,6 +70,9 @@ def test_a_large_model_runs_in_onnxruntime(make):
 
 
 def _array(value: Any) -> np.ndarray:
+    if isinstance(value.payload, QuantizedArray):
+        codes: np.ndarray = value.payload.codes
+        return codes
     array: np.ndarray = value.detach().numpy()
     return array
 
@@ -82,13 +87,16 @@ def _samples(op: Any) -> Any:
 
 
 def _single(one: Any) -> Any:
+    if isinstance(one, QuantizedArray):
+        return new(one)
     if isinstance(one, wb.Tensor) and one.dtype == wb.float64:
         return one.float()
     return np.dtype(np.float32) if isinstance(one, np.dtype) and one == np.float64 else one
 
 
 def _judged(op: Any, given: list[Any], params: dict[str, Any]) -> None:
-    places = [i for i, one in enumerate(given) if isinstance(one, wb.Tensor)]
+    # What codes stand for is no part of a type: codes are held.
+    places = [i for i, one in enumerate(given) if isinstance(one, wb.Tensor) and not one.is_quantized]
 
     def call(*tensors: Any) -> Any:
         inputs = list(given)
@@ -135,3 +143,53 @@ def test_ops_without_a_form_are_those_that_are_declared():
     missing = {name for name in OPS if name not in RULES}
     assert sorted(missing - declared) == []
     assert all(any(name.startswith(one) or name.endswith(one) for name in missing) for one in WITHOUT)
+
+
+def _converted(trained: bool) -> tuple[Any, Any, Any]:
+    """Return a model with fake quantization, the one that it is converted to, and inputs."""
+    wb.manual_seed(0)
+    x = wb.randn(8, 1, 28, 28)
+    model = wb.models.DigitsNet()
+    model(x)
+    if trained:
+        prepared = wb.quantization.prepare(
+            wb.quantization.fuse_automatically(model.eval(), x), wb.quantization.default_qat_qconfig
+        )
+        prepared.train()
+        optimizer = wb.optim.SGD(prepared.parameters(), lr=0.01)
+        for _ in range(2):
+            optimizer.zero_grad()
+            prepared(x).square().mean().backward()
+            optimizer.step()
+        prepared.eval()
+    else:
+        prepared = wb.quantization.prepare(wb.quantization.fuse_automatically(model.eval(), x))
+        prepared(x)
+    return prepared, wb.quantization.convert(prepared), x
+
+
+@pytest.mark.parametrize("trained", [False, True], ids=["calibrated", "trained"])
+def test_a_quantized_model_gives_the_codes_that_onnxruntime_gives(trained):
+    _, model, x = _converted(trained)
+    step = [node for node in wb.graph.trace(model, x).nodes if "scale" in node.params][-1].params["scale"]
+    data = saved(model, x)
+    run, opened = session(data), wb.onnx.load(data)
+    kinds = {one.data_type for one in onnx.load_from_string(data).graph.initializer}
+    assert onnx.TensorProto.INT8 in kinds
+    for given in (x, x[:1]):
+        with wb.no_grad():
+            wanted = model(given).numpy()
+            again = opened(given).numpy()
+        (found,) = run.run(None, {run.get_inputs()[0].name: given.numpy()})
+        for one in (found, again):
+            assert np.abs(one - wanted).max() <= 1.001 * step
+            assert (one == wanted).mean() > 0.98
+
+
+def test_a_model_that_only_rounds_is_written_as_pairs():
+    prepared, _, x = _converted(True)
+    run = session(saved(prepared, x))
+    with wb.no_grad():
+        wanted = prepared(x).numpy()
+    (found,) = run.run(None, {run.get_inputs()[0].name: x.numpy()})
+    assert np.abs(found - wanted).max() < 0.05 * np.abs(wanted).max()

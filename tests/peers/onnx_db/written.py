@@ -10,7 +10,6 @@ SPARSE = "sparse values have no operators in the format"
 DRAWN = "what is drawn would be another in each run"
 MEMORY = "it looks at values as they lie in memory"
 WINDOWS = "the format has no operator that does it, and none that it is made of without a loop"
-CODES = "codes are written by a table of their own"
 
 WITHOUT = {
     "_gradient": GRADIENT, "cofactors": GRADIENT, "_share": GRADIENT, "gamma_quantile_": GRADIENT,
@@ -25,8 +24,7 @@ WITHOUT = {
     "place": WINDOWS, "bag_": WINDOWS, "ctc_loss": WINDOWS, "linear_cross_entropy": WINDOWS, "class_": WINDOWS,
     "fractional_max_pool": WINDOWS, "histc": WINDOWS, "histogram": WINDOWS, "mode": WINDOWS, "nanmedian": WINDOWS,
     "nanmedian_dim": WINDOWS, "linear_scan": WINDOWS, "cumprod": WINDOWS, "cummax": WINDOWS, "cummin": WINDOWS,
-    "gcd": SPECIAL, "lcm": SPECIAL, "nextafter": SPECIAL, "frexp_exponent": SPECIAL, "quantize": CODES,
-    "dequantize": CODES, "int_repr": CODES, "fake_quantize": CODES,
+    "gcd": SPECIAL, "lcm": SPECIAL, "nextafter": SPECIAL, "frexp_exponent": SPECIAL,
     "diagonal_embed": WINDOWS, "diagonal_scatter": WINDOWS, "add_windows": WINDOWS,
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ from workbench.onnx.errors import OnnxError
 from workbench.onnx.messages import Message
 from workbench.onnx.values import type_code, wb
 from workbench.onnx.writing.attributes import attribute
+from workbench.onnx.writing.codes import Codes
 from workbench.tensor import Tensor
 
 __all__ = ["Body", "Shared", "tensor_message"]
@@ -50,8 +51,8 @@ class Shared:
         """What the outputs need: nothing else is written."""
         self.readers: dict[Value, list[Any]] = {}
         """Which nodes read each value."""
-        self.quantized: dict[Value, Tensor] = {}
-        """Tensors of codes, which the file has as codes, scales and zero points."""
+        self.codes: dict[Value, Codes] = {}
+        """What values stand for that are codes."""
         self.training = False
         self._names: dict[str, int] = {}
         self._constants: dict[tuple[Any, ...], str] = {}

@@ -14,6 +14,7 @@ from workbench.graph.types import TensorType
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.values import type_code
 from workbench.onnx.writing.bodies import Body
+from workbench.onnx.writing.codes import Codes
 
 __all__ = ["Call"]
 
@@ -74,6 +75,25 @@ class Call:
             else:
                 arrays.append(one.hint if isinstance(one, Symbolic) else one)
         return as_dtype(common_dtype(self.op, arrays))
+
+    def codes(self, i: int) -> Codes | None:
+        """Return what an operand stands for where it is codes."""
+        return self.shared.codes.get(self.inputs[i]) if isinstance(self.inputs[i], Value) else None
+
+    def has_codes(self) -> bool:
+        """Say whether any operand is codes; what only moves them gives codes that stand for the same."""
+        known = [self.codes(i) for i in range(len(self.inputs))]
+        first = next((one for one in known if one is not None), None)
+        if first is not None and dtype_of(self.node.outputs[0].type).is_quantized:
+            self.stands_for(first)
+            if first.axis is not None and self.op.name not in ("clone", "detach", "rename", "lay_out"):
+                raise OnnxError("codes with a scale for each entry of a dim are not moved")
+        return first is not None
+
+    def stands_for(self, codes: Codes | None) -> None:
+        """Say what the result stands for: it is codes."""
+        if codes is not None:
+            self.shared.codes[self.node.outputs[0]] = codes
 
     def reads(self, place: int) -> bool:
         """Say whether anything reads one of the results."""

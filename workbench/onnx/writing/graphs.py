@@ -20,6 +20,7 @@ from workbench.onnx.values import type_code
 from workbench.onnx.writing import control
 from workbench.onnx.writing.bodies import Body, Shared, tensor_message
 from workbench.onnx.writing.calls import Call
+from workbench.onnx.writing.codes import codes_of, storage
 from workbench.onnx.writing.table import RULES
 
 __all__ = ["NEWEST", "OLDEST", "Wanted", "model_message"]
@@ -57,6 +58,16 @@ def model_message(graph: Graph, wanted: Wanted) -> Message:
             "read by most programs"
         )
     return _Writer(inline(graph), wanted).model()
+
+
+CODED = frozenset(
+    {
+        "clone", "dequantize", "detach", "expand", "flatten", "index", "int_repr", "lay_out", "permute",
+        "quantized_conv2d", "quantized_linear", "quantized_max_pool2d", "rename", "reshape", "squeeze", "unflatten",
+        "unsqueeze",
+    }
+)  # fmt: skip
+"""Ops that take codes: those that move them give codes that stand for the same."""
 
 
 class _Writer:
@@ -205,9 +216,8 @@ class _Writer:
                 continue
             name = self.shared.fresh(value.name)
             self.body.names[value] = name
-            if isinstance(value.type, TensorType) and dtype_of(value.type).name in _CODES:
-                self.shared.quantized[value] = tensor
-                continue
+            if dtype_of(tensor).is_quantized:
+                tensor, self.shared.codes[value] = codes_of(tensor.payload)
             self.shared.initializers[name] = tensor_message(tensor, name)
 
     # ------------------------------------------------------------------------------------------- nodes
@@ -243,6 +253,8 @@ class _Writer:
         rule = RULES.get(node.op.name)
         if rule is None:
             raise OnnxError("the format has no operator for it")
+        if call.has_codes() and node.op.name not in CODED:
+            raise OnnxError("it is given codes, and the format has no operator that computes it with them")
         found = rule(call)
         return (found,) if isinstance(found, str) else tuple(found)
 
@@ -279,9 +291,6 @@ class _Writer:
             self.body.add("Identity", [own], [name], name=f"Identity/{name}")
         self._settled_outputs.append(value)
         return name
-
-
-_CODES = ("qint8", "quint8", "qint32")
 
 
 def _decided(graph: Graph) -> dict[Symbol, int]:
@@ -364,5 +373,7 @@ def _info(name: str, kind: Type, size: Any) -> Message:
             dims.append(Message("Dimension"))
         else:
             dims.append(Message("Dimension", **{"dim_value" if type(one) is int else "dim_param": one}))
-    tensor = Message("TensorType", elem_type=type_code(dtype_of(kind)), shape=Message("Shape", dim=dims))
+    tensor = Message(
+        "TensorType", elem_type=type_code(storage(dtype_of(kind))), shape=Message("Shape", dim=dims)
+    )
     return Message("ValueInfo", name=name, type=Message("Type", tensor_type=tensor))

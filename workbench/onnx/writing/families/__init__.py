@@ -12,6 +12,7 @@ from workbench.onnx.writing.families import (
     matrices,
     normalizations,
     pools,
+    quantized,
     recurrent,
     reductions,
     resampling,
@@ -20,5 +21,5 @@ from workbench.onnx.writing.families import (
 
 __all__ = [
     "activations", "convolutions", "creation", "elementwise", "indexing", "losses", "matrices", "normalizations",
-    "pools", "recurrent", "reductions", "resampling", "shapes",
+    "pools", "quantized", "recurrent", "reductions", "resampling", "shapes",
 ]  # fmt: skip
