@@ -300,3 +300,23 @@ class TestExport:
 
 def test_rules_are_those_of_ops_that_there_are():
     assert set(RULES) <= {op.name for op in wb.core.op.table()}
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_a_recurrent_layer_is_one_op_whether_it_is_written_or_opened(kind):
+    layer, x = getattr(nn, kind)(4, 3, bidirectional=True), wb.randn(5, 2, 4)
+    opened = wb.onnx.load(saved(layer, x))
+    graph = wb.graph.trace(opened, x)
+    names = [node.op.name for node, _ in graph.walk() if node.op is not None]
+    assert names.count(kind.lower()) == 2
+    # For other numbers of steps, too: nothing is unrolled.
+    longer = wb.randn(9, 3, 4)
+    wanted, again = layer(longer)[0], wb.onnx.load(saved(opened, x))
+    for one in (opened, graph, again):
+        assert wb.allclose(one(longer)[0], wanted, atol=1e-6)
+
+
+def test_a_trace_of_an_opened_file_calls_its_inputs_as_the_file_does():
+    opened = wb.onnx.load(saved(wb.add, wb.ones(2), wb.ones(2), input_names=["left side", "lambda"]))
+    graph = wb.graph.trace(opened, wb.ones(2), wb.ones(2))
+    assert [one.name for one in graph.inputs] == ["left_side", "lambda_"]

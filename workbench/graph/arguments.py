@@ -28,9 +28,12 @@ KEPT = (str, int, float, bool, type(None))
 def input_names(function: Any, module: Any, count: int) -> list[str]:
     """Return the names of the function's parameters; those of ``*inputs`` are numbered."""
     try:
-        found = inspect.signature(module.forward if module is not None else function).parameters.values()
+        called = module.forward if module is not None else function
+        # Where `forward` takes whatever comes, a module may say itself what that is.
+        said = getattr(module, "__signature__", None)
+        found = (said or inspect.signature(called)).parameters.values()
     except (TypeError, ValueError):  # built-in functions have no signature
-        found = ()  # type: ignore[assignment]
+        found = ()
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     names = [one.name for one in found if one.kind in positional]
     return [names[i] if i < len(names) else "x" for i in range(count)]

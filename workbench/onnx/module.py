@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -177,6 +178,10 @@ def load(source: str | os.PathLike[str] | bytes | BinaryIO) -> OnnxModule:
         raise OnnxError(f"{model.name}: {error}") from error
     except OnnxError as error:
         raise type(error)(f"{model.name}: {error}") from error
+    # Who traces it calls its inputs as the file does.
+    module.__signature__ = inspect.Signature(
+        [inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_ONLY) for one in module._graph.inputs]
+    )
     module._places, module._unknown = builder.places, dict(builder.unknown)
     return module.eval()
 

@@ -14,6 +14,7 @@ import workbench as wb
 onnx = pytest.importorskip("onnx")
 from onnx import parser  # noqa: E402
 
+from tests.onnx_files.damage import CLEAR, damaged, inputs_of, is_endless  # noqa: E402
 from tests.peers.onnx_db.models import (  # noqa: E402
     FUNCTION,
     IF,
@@ -29,8 +30,6 @@ from tests.peers.onnx_db.models import (  # noqa: E402
 
 FILES = 10_000
 PARTS = 10
-CLEAR = (wb.onnx.OnnxError, wb.DimensionError, wb.DTypeError)
-"""What a damaged file may end in; a run also in what an op refuses."""
 MOST_MEMORY = 1 << 20
 """Kilobytes by which all files together may let the process grow."""
 
@@ -49,64 +48,24 @@ def _seeds() -> list[bytes]:
     return [one.SerializeToString() for one in made]
 
 
-def _damaged(draw: random.Random, seeds: list[bytes]) -> bytes:
-    """Return a good file with some of its bytes changed, cut out, doubled, or taken from another."""
-    data = bytearray(draw.choice(seeds))
-    for _ in range(draw.choice((1, 1, 1, 2, 4))):
-        at = draw.randrange(len(data)) if data else 0
-        match draw.randrange(7):
-            case 0:
-                del data[at:]
-            case 1:
-                data[at : at + 1] = bytes([draw.randrange(256)])
-            case 2:
-                data[at : at + 1] = bytes([data[at] ^ (1 << draw.randrange(8))]) if data else b""
-            case 3:
-                data[at:at] = bytes(draw.randrange(256) for _ in range(draw.randrange(1, 12)))
-            case 4:
-                del data[at : at + draw.randrange(1, 16)]
-            case 5:
-                other = draw.choice(seeds)
-                start = draw.randrange(len(other))
-                data[at:at] = other[start : start + draw.randrange(1, 200)]
-            case 6:
-                # A number of many bytes: a length, a size or a version beyond all bounds.
-                data[at : at + 1] = b"\xff" * draw.randrange(1, 9) + b"\x7f"
-    return bytes(data)
-
-
-def _inputs(module: Any) -> list[Any]:
-    """Return inputs as the module says that it takes them, small ones."""
-    made = []
-    for port in module.signature.inputs:
-        sizes = [one if isinstance(one, int) and one < 64 else 2 for one in port.sizes or ()]
-        made.append(wb.ones(sizes[:6]).to(port.dtype or wb.float32) if port.kind == "tensor" else None)
-    return made
-
-
-def _endless(module: Any) -> bool:
-    """Say whether a run could go on for ever: a loop may be told to."""
-    return any(node.blocks for node, _ in module.graph.walk())
-
-
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_damaged_file_ends_in_an_error_that_says_so(part):
     draw, seeds = random.Random(part), _seeds()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     opened = ran = longest = 0
     for _ in range(FILES // PARTS):
-        data = _damaged(draw, seeds)
+        data = damaged(draw, seeds)
         try:
             module = wb.onnx.load(data)
         except wb.onnx.OnnxError as error:
             longest = max(longest, len(str(error)))
             continue
         opened += 1
-        if _endless(module):
+        if is_endless(module):
             continue
         try:
             with wb.no_grad(), np.errstate(all="ignore"):
-                module(*_inputs(module))
+                module(*inputs_of(module))
         except CLEAR:
             continue
         ran += 1
@@ -162,9 +121,9 @@ def test_a_model_that_says_something_else_ends_in_an_error_that_says_so(part):
         data = _rewritten(draw, models, names).SerializeToString()
         try:
             module = wb.onnx.load(data)
-            if not _endless(module):
+            if not is_endless(module):
                 with wb.no_grad(), np.errstate(all="ignore"):
-                    module(*_inputs(module))
+                    module(*inputs_of(module))
         except CLEAR:
             continue
         ran += 1

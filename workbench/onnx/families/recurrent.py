@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from workbench.core.op import ops
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.table import find, operator
 from workbench.onnx.values import wb
@@ -64,6 +65,8 @@ class _Layer:
 
     gates: int
     default: list[str]
+    order: tuple[int, ...]
+    """Which gate of the format stands at each place in ours."""
 
     def __init__(self, x: Any, w: Any, r: Any, b: Any, lengths: Any, attributes: dict[str, Any]) -> None:
         self.direction = attributes.get("direction", "forward")
@@ -75,6 +78,7 @@ class _Layer:
         self.w, self.r, self.b, self.lengths = w, r, b, lengths
         self.clip = attributes.get("clip")
         self.hidden = r.shape[-1]
+        self.names = [one.lower() for one in attributes.get("activations") or self.default * self.count]
         self.functions = _activations(
             attributes.get("activations"), attributes.get("activation_alpha"), attributes.get("activation_beta"),
             self.default, self.count,
@@ -108,9 +112,14 @@ class _Layer:
         rows, lasts = [], []
         for place in range(self.count):
             back = self.direction == "reverse" or place == 1
+            states = tuple(one[place] for one in first)
+            if self.plain(place):
+                whole_rows, *ends_here = self.at_once(place, back, states)
+                rows.append(whole_rows)
+                lasts.append(tuple(ends_here))
+                continue
             x = self.turned(self.x) if back else self.x
             whole = wb.matmul(x, self.w[place].t()) + self.offset(place)
-            states = tuple(one[place] for one in first)
             hidden = []
             for t in range(x.shape[0]):
                 following = self.step(whole[t], states, place)
@@ -132,6 +141,24 @@ class _Layer:
             return all_rows.permute(2, 0, 1, 3), *(one.transpose(0, 1) for one in ends)
         return all_rows, *ends
 
+    def plain(self, place: int) -> bool:
+        """Say whether a direction is computed as the house's own layers are: in one op, for any number of steps."""
+        count = len(self.default)
+        own = [one.lower() for one in self.default]
+        return (
+            self.lengths is None and self.clip is None and self.x.shape[0] != 0
+            and self.names[place * count : (place + 1) * count] == own
+        )  # fmt: skip
+
+    def at_once(self, place: int, back: bool, states: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return all hidden states of a direction in the order of time, and the last of each state."""
+        raise OnnxError("a recurrent layer has an op")
+
+    def ordered(self, weights: Any) -> Any:
+        """Return weights with the gates in our order."""
+        parts = wb.split(weights, self.hidden, 0)
+        return weights if len(parts) == 1 else wb.cat([parts[i] for i in self.order])
+
     def offset(self, place: int) -> Any:
         """Return what is added to the gates whatever the state is."""
         if self.b is None:
@@ -141,15 +168,41 @@ class _Layer:
 
 
 class _Rnn(_Layer):
-    gates, default = 1, ["Tanh"]
+    gates, default, order = 1, ["Tanh"], (0,)
+
+    def plain(self, place: int) -> bool:
+        return super().plain(place) or (
+            self.lengths is None
+            and self.clip is None
+            and self.x.shape[0] != 0
+            and self.names[place] == "relu"
+        )
+
+    def at_once(self, place: int, back: bool, states: tuple[Any, ...]) -> tuple[Any, ...]:
+        bias = None if self.b is None else self.offset(place)
+        pre, relu = wb.linear(self.x, self.w[place], bias), self.names[place] == "relu"
+        found = ops.rnn(pre, *states, self.r[place], relu=relu, reverse=back, batch_sizes=None)
+        return found[0], found[1]
 
     def step(self, x: Any, state: tuple[Any, ...], place: int) -> tuple[Any, ...]:
         return (self.functions[place](self.bound(x + wb.matmul(state[0], self.r[place].t()))),)
 
 
 class _Gru(_Layer):
-    gates, default = 3, ["Sigmoid", "Tanh"]
+    gates, default, order = 3, ["Sigmoid", "Tanh"], (1, 0, 2)
     linear_before_reset = False
+
+    def plain(self, place: int) -> bool:
+        return self.linear_before_reset and super().plain(place)
+
+    def at_once(self, place: int, back: bool, states: tuple[Any, ...]) -> tuple[Any, ...]:
+        width = 3 * self.hidden
+        bias, rest = None, list[Any]()
+        if self.b is not None:
+            bias, rest = self.ordered(self.b[place][:width]), [self.ordered(self.b[place][width:])]
+        pre = wb.linear(self.x, self.ordered(self.w[place]), bias)
+        found = ops.gru(pre, *states, self.ordered(self.r[place]), *rest, reverse=back, batch_sizes=None)
+        return found[0], found[1]
 
     def offset(self, place: int) -> Any:
         if self.b is None:
@@ -178,9 +231,18 @@ class _Gru(_Layer):
 
 
 class _Lstm(_Layer):
-    gates, default = 4, ["Sigmoid", "Tanh", "Tanh"]
+    gates, default, order = 4, ["Sigmoid", "Tanh", "Tanh"], (0, 2, 3, 1)
     peepholes: Any = None
     input_forget = False
+
+    def plain(self, place: int) -> bool:
+        return self.peepholes is None and not self.input_forget and super().plain(place)
+
+    def at_once(self, place: int, back: bool, states: tuple[Any, ...]) -> tuple[Any, ...]:
+        bias = None if self.b is None else self.ordered(self.offset(place))
+        pre = wb.linear(self.x, self.ordered(self.w[place]), bias)
+        found = ops.lstm(pre, *states, self.ordered(self.r[place]), reverse=back, batch_sizes=None)
+        return found[0], found[1], found[2]
 
     def step(self, x: Any, state: tuple[Any, ...], place: int) -> tuple[Any, ...]:
         h, c = state
