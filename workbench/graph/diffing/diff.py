@@ -129,7 +129,7 @@ class _Difference:
             # The same module, by its path or as a whole: what is left are the blocks and the function around it.
             one, other = _around(before, one), _around(after, other)
         if one != other:
-            yield f"in {'.'.join(one) or 'no module'} → {'.'.join(other) or 'no module'}"
+            yield f"in {'.'.join(one) or 'the graph'} → {'.'.join(other) or 'the graph'}"
 
     def _replaced(self, lists: list[dict[SubGraph, list[Node]]]) -> None:
         """Find out what came in the place of what: of one line, of one module, or between the same neighbours."""

@@ -200,11 +200,13 @@ class _Matcher:
         found = self.found
         taken = set(found.nodes.values())
         rest = [_left(found.before.graph, found.nodes), _left(found.after.graph, taken)]
-        for level in range(LEVELS - 1):
-            groups = []
-            for side, nodes in zip((found.before, found.after), rest, strict=True):
-                sure = [node for node in nodes if (node.source if level == 0 else _distinct(side, node))]
-                groups.append(grouped((side.labels[level][node], node) for node in sure))
+        for kind in (_of_line, _of_weight, _of_module):
+            groups = [
+                grouped((kind(side, node), node) for node in nodes)
+                for side, nodes in zip((found.before, found.after), rest, strict=True)
+            ]
+            for one in groups:
+                one.pop(None, None)
             for key, nodes in groups[0].items():
                 others = groups[1].get(key, ())
                 if len(nodes) == len(others):
@@ -214,9 +216,20 @@ class _Matcher:
             rest = [[n for n in rest[0] if n not in found.nodes], [n for n in rest[1] if n not in taken]]
 
 
-def _distinct(side: Side, node: Node) -> bool:
-    """Say whether a node reads a weight by which it is known."""
-    return any(side.kinds.get(value) in ("parameter", "constant") for _, value in side.facts[node].reads)
+def _of_line(side: Side, node: Node) -> Any:
+    return side.labels[0][node] if node.source else None
+
+
+def _of_weight(side: Side, node: Node) -> Any:
+    """Return what a node is known by that reads a tensor with a name."""
+    held = any(side.kinds.get(value) in ("parameter", "constant") for _, value in side.facts[node].reads)
+    return side.labels[1][node] if held else None
+
+
+def _of_module(side: Side, node: Node) -> Any:
+    """Return the call without what it reads: in a function of the graph, weights are inputs."""
+    facts = side.facts[node]
+    return (facts.callee, facts.arguments, node.scope, node.source) if node.scope else None
 
 
 def _left(graph: Graph, known: Iterable[Node]) -> list[Node]:
