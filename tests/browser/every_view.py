@@ -29,6 +29,7 @@ prepared(batch)
 wb.widgets.observers(calibration)
 """,
     "graph": "wb.widgets.graph(model, batch)",
+    "diff": "wb.widgets.graph_diff(model, model[:3], batch)",
     "flow": "wb.widgets.shapes(model, batch)",
     "heatmap": "wb.attribution.explain(model, batch)",
     "scatter": """

@@ -25,6 +25,7 @@ from workbench.widgets import base
 from workbench.widgets.base import ViewWidget
 from workbench.widgets.charts import bars, fitting, lines, points
 from workbench.widgets.clash import ClashModel
+from workbench.widgets.diff import DiffModel
 from workbench.widgets.flow import FlowModel
 from workbench.widgets.graph import GraphModel
 from workbench.widgets.heatmap import HeatmapModel
@@ -83,12 +84,18 @@ def training() -> ViewModel:
     return model
 
 
+def difference() -> wb.graph.GraphDiff:
+    one, other = (wb.graph.trace(f, wb.ones(3)) for f in (lambda x: x.relu(), lambda x: x.tanh()))
+    return wb.graph.diff(one, other)
+
+
 MODELS: dict[str, tuple[Callable[[], ViewModel], tuple[str, ...]]] = {
     "tensor": (lambda: TensorModel(wb.rand(N=40, C=3, H=200, W=300), EVIL), ("H&nbsp;200", "<img", "mean")),
     "line": (lambda: TensorModel(wb.arange(100000.0), "x"), ("100 K values", "<svg")),
     "flow": (lambda: FlowModel(graph()), ("linear", "relu", "gives")),
     "clash": (clash, ("C means 3 here and 4 there", "x[:, :1] + y")),
     "graph": (lambda: GraphModel(graph()), ("linear", "parameters", "15")),
+    "diff": (lambda: DiffModel(difference()), ("tanh", "relu → tanh", "±", "1 added")),
     "histogram": (observers, ("0.weight", "dB", "<svg")),
     "heatmap": (attributions, ("<img", "the attribution", "%")),
     "scatter": (cloud, ("5,000", "PCA", "●", "<img")),

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from workbench.base.public import words
+from workbench.widgets.diff import DiffWidget, diff, graph_diff
 from workbench.widgets.flow import FlowWidget, flow, shapes
 from workbench.widgets.graph import GraphWidget, graph
 from workbench.widgets.heatmap import HeatmapWidget, attribution, heatmap
@@ -14,6 +15,7 @@ from workbench.widgets.tensor import TensorWidget
 from workbench.widgets.training import TrainingWidget, training
 
 __all__ = [
+    "DiffWidget",
     "FlowWidget",
     "GraphWidget",
     "HeatmapWidget",
@@ -22,8 +24,10 @@ __all__ = [
     "TensorWidget",
     "TrainingWidget",
     "attribution",
+    "diff",
     "flow",
     "graph",
+    "graph_diff",
     "heatmap",
     "histogram",
     "observers",

@@ -10,9 +10,11 @@ import functools
 
 from workbench.attribution import AttributionResult
 from workbench.base.errors import DimensionError
+from workbench.graph import GraphDiff
 from workbench.live.renderers import renderers
 from workbench.tensor import Tensor
 from workbench.widgets.base import STATIC, ViewWidget
+from workbench.widgets.diff import DiffWidget
 from workbench.widgets.heatmap import HeatmapWidget
 from workbench.widgets.tensor import TensorModel
 
@@ -43,3 +45,9 @@ def _attribution(result: AttributionResult) -> ViewWidget | None:
         return HeatmapWidget(result) if (STATIC / "heatmap.js").is_file() else None
     except DimensionError:  # its samples are no pictures
         return None
+
+
+@cell_view.register
+def _difference(diff: GraphDiff) -> ViewWidget | None:
+    # Of no difference the static picture says all.
+    return DiffWidget(diff) if diff and (STATIC / "diff.js").is_file() else None

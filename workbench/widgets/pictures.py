@@ -12,7 +12,7 @@ from typing import Any
 from workbench.attribution import AttributionResult
 from workbench.base import renderer_lookup
 from workbench.base.errors import DimensionError
-from workbench.graph import Graph
+from workbench.graph import Graph, GraphDiff
 from workbench.live.renderers import renderers
 from workbench.nn.summary import Summary
 from workbench.tensor import Tensor
@@ -42,6 +42,11 @@ def _attribution(result: AttributionResult) -> str:
         return still(renderers.model_of(result).snapshot())
     except DimensionError:  # its samples are no pictures
         return f"<pre>{escape(repr(result))}</pre>"
+
+
+@html.register
+def _difference(diff: GraphDiff) -> str:
+    return still(renderers.model_of(diff).snapshot())
 
 
 html.register(Tensor, tensor_html)

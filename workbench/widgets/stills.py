@@ -15,6 +15,9 @@ import numpy as np
 from workbench.base.number_format import figure, percent, si
 from workbench.live.messages import (
     ClashState,
+    DiffNode,
+    DiffRow,
+    DiffState,
     FlowOperand,
     FlowState,
     GraphState,
@@ -108,6 +111,38 @@ def _graph(state: GraphState, buffers: Buffers) -> str:
     ]
     head = ("where", "op", "gives", "parameters", "flop")
     return _quiet(facts) + _table(head, rows) + _more(len(ops), "ops")
+
+
+@_body.register
+def _diff(state: DiffState, buffers: Buffers) -> str:
+    counts = " · ".join(f"{SIGNS.get(status, '')} {int(count):,} {status}" for status, count in state.counts)
+    told = [row for row in state.rows if row.status not in ("same", "follows")]
+    rows = [
+        (
+            SIGNS[row.status],
+            _cut((row.after or row.before or _NO_NODE).place),
+            _diff_op(row),
+            "<br>".join(_cut(line) for line in row.what[:MOST_DIMS]),
+            _cut((row.after or row.before or _NO_NODE).source),
+        )
+        for row in told[:MOST_ROWS]
+    ]
+    nothing = _quiet("no difference") if not told and not state.notes else ""
+    notes = "".join(_quiet(note) for note in state.notes[:MOST_ROWS])
+    table = _table(("", "where", "op", "what", "line"), rows) if rows else ""
+    return nothing + _quiet(counts) + notes + table + _more(len(told), "differences")
+
+
+SIGNS = {
+    "same": "", "follows": "·", "changed": "~", "moved": "›", "added": "+", "removed": "−", "replaced": "±",
+}  # fmt: skip
+"""What stands before a row, as in the view."""
+_NO_NODE = DiffNode("", "", "", "", "", [])
+
+
+def _diff_op(row: DiffRow) -> str:
+    ops = [_cut(node.op) for node in (row.before, row.after) if node is not None]
+    return " → ".join(dict.fromkeys(ops))
 
 
 @_body.register

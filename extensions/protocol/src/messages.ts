@@ -37,6 +37,49 @@ export interface SelectEvent {
   readonly id: string | null;
 }
 
+// diff
+
+/** A node of one of the graphs. */
+export interface DiffNode {
+  readonly id: string;
+  readonly op: string;
+  /** The function, the module and the blocks in which it stands: `layer1.0`. */
+  readonly place: string;
+  readonly source: string;
+  readonly dtype: string;
+  /** Type of the (first) value it produces. */
+  readonly dims: readonly Dim[];
+}
+
+/** A node of both graphs, or of one, or some that are the same. */
+export interface DiffRow {
+  readonly status: 'same' | 'follows' | 'changed' | 'moved' | 'added' | 'removed' | 'replaced';
+  /** None where it was added, and where it looks as `after` does. */
+  readonly before: DiffNode | null;
+  readonly after: DiffNode | null;
+  /** What is different, a line each. */
+  readonly what: readonly string[];
+  /** How many nodes that are the same it stands for, where it stands for such and has none itself; else 0. */
+  readonly left_out: number;
+}
+
+/** What is different between two graphs. */
+export interface DiffState {
+  readonly kind: 'diff';
+  readonly head: Head;
+  readonly before: string;
+  /** What the graphs are called. */
+  readonly after: string;
+  /** Pairs of a status and how many nodes have it, as text. */
+  readonly counts: readonly (readonly string[])[];
+  /** What is different besides nodes, a line each. */
+  readonly notes: readonly string[];
+  readonly rows: readonly DiffRow[];
+  readonly selected: string | null;
+  /** How many rows were left out because there are more than a view can show; 0 if none. */
+  readonly truncated: number;
+}
+
 // graph
 
 /** A parameter or constant, which is drawn inside the node that uses it. */
@@ -719,6 +762,12 @@ export type GraphViewState = GraphState;
 /** What the graph view may send; told apart by `type`. */
 export type GraphViewEvent = SelectEvent;
 
+/** What the diff view can draw; told apart by `kind`. */
+export type DiffViewState = DiffState;
+
+/** What the diff view may send; told apart by `type`. */
+export type DiffViewEvent = SelectEvent;
+
 /** What the heatmap view can draw; told apart by `kind`. */
 export type HeatmapViewState = HeatmapState;
 
@@ -737,6 +786,7 @@ export interface Views {
   readonly training: { readonly state: TrainingViewState; readonly event: TrainingViewEvent };
   readonly histogram: { readonly state: HistogramViewState; readonly event: HistogramViewEvent };
   readonly graph: { readonly state: GraphViewState; readonly event: GraphViewEvent };
+  readonly diff: { readonly state: DiffViewState; readonly event: DiffViewEvent };
   readonly heatmap: { readonly state: HeatmapViewState; readonly event: HeatmapViewEvent };
   readonly scatter: { readonly state: ScatterViewState; readonly event: ScatterViewEvent };
 }
@@ -779,6 +829,12 @@ export const VIEWS: Readonly<Record<ViewName, ViewInfo>> = {
     title: 'Graph',
     icon: 'M5.7 1.5h4.6V5H9.1l2.2 5H14v4h-4.6v-4h.5L8 5.8 6.1 10h.5v4H2v-4h2.7l2.2-5H5.7z',
     run: 'wb.widgets.graph(model, batch)',
+    height: 640
+  },
+  diff: {
+    title: 'Diff',
+    icon: 'M2 2h5v12H2zM3.3 3.3v9.4h2.4V3.3zM9 2h5v12H9zM11 4v1.8H9.8v1.2H11v1.8h1.2V7h1.2V5.8h-1.2V4zM9.8 10.4v1.2h3.6v-1.2z',
+    run: 'wb.graph.diff(before, after)',
     height: 640
   },
   heatmap: {

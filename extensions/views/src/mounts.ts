@@ -5,6 +5,7 @@ import { mountShapes } from './shapes/index';
 import { mountTraining } from './training/index';
 import { mountHistogram } from './histogram/index';
 import { mountGraph } from './graph/index';
+import { mountDiff } from './diff/index';
 import { mountHeatmap } from './heatmap/index';
 import { mountScatter } from './scatter/index';
 
@@ -16,6 +17,7 @@ export const mounts: {
   training: mountTraining,
   histogram: mountHistogram,
   graph: mountGraph,
+  diff: mountDiff,
   heatmap: mountHeatmap,
   scatter: mountScatter
 };

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from workbench.base.public import words
 from workbench.live.messages.common import PROTOCOL_VERSION, Dim, Head, Refusal, SelectEvent, ViewName
+from workbench.live.messages.diff import DiffNode, DiffRow, DiffState
 from workbench.live.messages.graph import (
     GraphEdge,
     GraphNode,
@@ -88,6 +89,9 @@ __all__ = [
     "ClashState",
     "ClassScore",
     "CurvePoint",
+    "DiffNode",
+    "DiffRow",
+    "DiffState",
     "Dim",
     "FlowOperand",
     "FlowRow",

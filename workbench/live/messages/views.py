@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workbench.live.messages.common import SelectEvent
+from workbench.live.messages.diff import DiffState
 from workbench.live.messages.graph import GraphState
 from workbench.live.messages.heatmap import HeatmapState, SampleEvent
 from workbench.live.messages.histogram import (
@@ -93,6 +94,16 @@ VIEWS: dict[str, View] = {
             events=(SelectEvent,),
             widgets={"graph": ("GraphWidget", "graph")},
             run="wb.widgets.graph(model, batch)",
+            selects="node",
+        ),
+        View(
+            name="diff",
+            title="Diff",
+            icon="M2 2h5v12H2zM3.3 3.3v9.4h2.4V3.3zM9 2h5v12H9zM11 4v1.8H9.8v1.2H11v1.8h1.2V7h1.2V5.8h-1.2V4zM9.8 10.4v1.2h3.6v-1.2z",  # noqa: E501
+            states=(DiffState,),
+            events=(SelectEvent,),
+            widgets={"diff": ("DiffWidget", "diff", "graph_diff")},
+            run="wb.graph.diff(before, after)",
             selects="node",
         ),
         View(

@@ -5,6 +5,7 @@ import { states as shapes } from './shapes';
 import { states as training } from './training';
 import { states as histogram } from './histogram';
 import { states as graph } from './graph';
+import { states as diff } from './diff';
 import { states as heatmap } from './heatmap';
 import { states as scatter } from './scatter';
 
@@ -14,6 +15,7 @@ export const examples: Record<ViewName, Record<string, () => Example>> = {
   training,
   histogram,
   graph,
+  diff,
   heatmap,
   scatter
 };
