@@ -219,3 +219,16 @@ class Numbers(np.ndarray):
 
 class OtherNumbers(np.ndarray):
     pass
+
+
+def test_arguments_come_in_their_order() -> None:
+    compiled = wb.compile(lambda x, y, unused: y.relu() - x)
+    found = compiled(wb.tensor([1.0, 2.0]), wb.tensor([5.0, -5.0]), wb.ones(3))
+    assert found.tolist() == [4.0, -2.0]
+
+
+def test_results_that_are_always_the_same_are_nobody_elses() -> None:
+    weight = wb.tensor([1.0, 2.0])
+    compiled = wb.compile(lambda x: (weight * 2, x + 1))
+    compiled(wb.zeros(2))[0].zero_()
+    assert compiled(wb.zeros(2))[0].tolist() == [2.0, 4.0]

@@ -174,7 +174,7 @@ def test_hooks_run() -> None:
         handle.remove()
         compiled(x)
     assert seen == [(2, 20, 8, 8)]
-    assert calls(compiled)["a module has hooks, which only its own call runs"] == 1
+    assert calls(compiled)["hooks or others follow the calls of modules"] == 1
 
 
 def test_gradients_of_what_is_given_arrive() -> None:

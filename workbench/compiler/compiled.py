@@ -16,6 +16,7 @@ from workbench.compiler.backends import BackendPlan
 from workbench.compiler.lowering import Plan, lowered
 from workbench.compiler.rules import RULES
 from workbench.compiler.watch import Reached, Watch
+from workbench.core import scope
 from workbench.core.backend import Backend
 from workbench.core.stack import IN_FORCE
 from workbench.graph.binding import Binding
@@ -32,6 +33,7 @@ from workbench.graph.passes import (
 from workbench.graph.tracing import trace
 from workbench.kernels import available, get_num_threads, reason
 from workbench.kernels.loader import native
+from workbench.tensor import Tensor
 
 __all__ = ["Compiled", "Version"]
 
@@ -78,6 +80,12 @@ class Compiled:
         # Held while something is made, never while it runs: of two threads that need the same, one makes it.
         self._lock = threading.RLock()
 
+    @property
+    def name(self) -> str:
+        """What the function is called: a word that a text of a graph can have."""
+        name = str(getattr(self.function, "__name__", type(self.function).__name__))
+        return name if name.isidentifier() else "function"
+
     def __call__(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the function returns."""
         state = IN_FORCE.get()
@@ -87,32 +95,41 @@ class Compiled:
             )
         if self.backend is None and not available():
             return self._as_written(f"there are no compiled kernels: {reason()}", arguments, keywords)
-        tensors: list[Any] = []
-        try:
-            key, rebuild = taken_apart((arguments, keywords), tensors)
-        except NotPlain as refusal:
-            return self._as_written(str(refusal), arguments, keywords)
-        refusal_of_values = _refusal(tensors)
-        if refusal_of_values:
-            return self._as_written(refusal_of_values, arguments, keywords)
+        rebuild: Callable[[list[Any]], Any]
+        if keywords or not all(isinstance(one, Tensor) for one in arguments):
+            tensors: list[Any] = []
+            try:
+                key, rebuild = taken_apart((arguments, keywords), tensors)
+            except NotPlain as refusal:
+                return self._as_written(str(refusal), arguments, keywords)
+        else:
+            key, rebuild, tensors = len(arguments), _only_tensors, list(arguments)
+        refused = _refusal(tensors)
+        if refused:
+            return self._as_written(refused, arguments, keywords)
+        # Before the watch is asked: what trains changes at each call, and nothing need be made of it.
+        learns = self.watch is not None and self.watch.learns
+        if state.grad and (learns or any(one.requires_grad for one in tensors)):
+            return self._as_written(_RECORDED, arguments, keywords)
         watch = self._watched()
-        if state.grad and (watch.learns or any(one.requires_grad for one in tensors)):
-            return self._as_written("gradients are recorded: call it under wb.no_grad()", arguments, keywords)
-        if watch.hooked:
-            return self._as_written("a module has hooks, which only its own call runs", arguments, keywords)
-        key = (key, *((one._names, one.payload.ndim, one.payload.dtype.str) for one in tensors))
+        if state.grad and watch.learns:
+            return self._as_written(_RECORDED, arguments, keywords)
+        if watch.hooked or scope.active:
+            return self._as_written("hooks or others follow the calls of modules", arguments, keywords)
+        key = (key, *[(one._names, one.payload.ndim, one.payload.dtype.str) for one in tensors])
         version = self.versions.get(key)
         if version is None:
             version = self._made(key, rebuild, tensors)
         if version.graph is None:
             return self._as_written(version.refusal, arguments, keywords)
-        sizes = (get_num_threads(), *(one.payload.shape for one in tensors))
+        payloads = [one.payload for one in tensors]
+        sizes = (get_num_threads(), *[one.shape for one in payloads])
         plan = version.plans.get(sizes)
         if plan is None:
             plan = self._planned(key, version, sizes, rebuild, tensors)
             if plan is None:
                 return self._as_written(self.versions[key].refusal, arguments, keywords)
-        result = plan.run([one.payload for one in tensors])
+        result = plan.run(payloads)
         if result is None:
             return self._as_written("an input has values that are not finite", arguments, keywords)
         self.ran["compiled"] += 1
@@ -129,10 +146,9 @@ class Compiled:
         if watch is None or change:
             with self._lock:
                 if self.watch is watch:
+                    self.made_anew.update([change] if change and self.versions else [])
                     self.versions = {}
                     self.watch = Watch(Reached(self.function))
-                    if change:
-                        self.made_anew[change] += 1
                 watch = self.watch
                 assert watch is not None
         return watch
@@ -160,6 +176,7 @@ class Compiled:
         reached = Reached(self.function)
         before = Watch(reached)
         graph = trace(_Call(self, reached, rebuild), *tensors)
+        graph.name = self.name
         change = before.holds()
         if change:
             before.restore()
@@ -224,6 +241,13 @@ class _Call:
         return self.compiled.eager(*arguments, **keywords)
 
     __call__ = forward
+
+
+_RECORDED = "gradients are recorded: call it under wb.no_grad()"
+
+
+def _only_tensors(given: list[Any]) -> Any:
+    return given, {}
 
 
 def _check_results(graph: Graph) -> None:

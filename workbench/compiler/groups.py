@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.core.op import ops
 from workbench.graph.blocks import Node, Value
 from workbench.graph.ir import Graph
 
-__all__ = ["ACTIVATIONS", "Group", "groups"]
+__all__ = ["ACTIVATIONS", "Group", "groups", "in_stretches"]
 
 ACTIVATIONS = (
     ops.relu, ops.hardtanh, ops.hardswish, ops.silu, ops.sigmoid, ops.gelu, ops.gelu_tanh, ops.tanh,
@@ -77,3 +78,26 @@ def _other(add: Node, value: Value) -> Value | None:
     other = others[0]
     alike = other.tensor.dtype == value.tensor.dtype and other.tensor.sizes == value.tensor.sizes
     return other if alike else None
+
+
+def in_stretches(found: list[Group], given: set[Value], has_step: Callable[[Group], bool]) -> list[Group]:
+    """Return groups in another order: as few changes as can be between those that have a step and those that have none.
+
+    At each change a program ends, and what the next one reads has to lie row by row. `given` is known beforehand.
+    """
+    known, waiting, order = set(given), list(found), []
+    kinds = {group: has_step(group) for group in found}
+    wanted = False
+    while waiting:
+        rest = []
+        for group in waiting:
+            own = {value for node in group.nodes for value in node.outputs}
+            if kinds[group] == wanted and all(
+                one in known or one in own for node in group.nodes for one in node.values
+            ):
+                order.append(group)
+                known |= own
+            else:
+                rest.append(group)
+        waiting, wanted = rest, not wanted
+    return order

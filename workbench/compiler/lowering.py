@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.size_expressions import Symbol, evaluate
-from workbench.compiler.groups import Group, groups
+from workbench.compiler.groups import Group, groups, in_stretches
 from workbench.core.op import Op
 from workbench.core.value import new
 from workbench.graph.blocks import Node, Value, called, filled, values_in
@@ -61,6 +61,16 @@ class Plan:
     ends: list[list[Value]] = field(default_factory=list)
     """For each part, the values that nothing reads behind it."""
 
+    whole: Any = None
+    """Where the plan is one program for all that is given, with one result: it, and the names of the result's dims."""
+
+    def __post_init__(self) -> None:
+        part = self.parts[0] if len(self.parts) == 1 else None
+        if not isinstance(part, NativePart) or part.inputs != self.takes or not self.single:
+            return
+        if tuple(self.gives) == tuple(part.outputs):
+            self.whole = part.program, self.names.get(part.outputs[0])
+
     @property
     def eager(self) -> list[EagerPart]:
         """The parts that are ops of Python's."""
@@ -68,24 +78,26 @@ class Plan:
 
     def run(self, arrays: list[Any]) -> Any:
         """Return what the graph gives for these arrays; None where only the ops themselves say what it is."""
-        if len(self.parts) == 1 and isinstance(self.parts[0], NativePart):
-            found = self.parts[0].program.run(arrays)
-            if found is None:
-                return None
-            known = dict(zip(self.parts[0].outputs, found, strict=True))
-        else:
-            known = dict(zip(self.takes, arrays, strict=True))
-            for part, ends in zip(self.parts, self.ends, strict=True):
-                if isinstance(part, NativePart):
-                    found = part.program.run([known[one] for one in part.inputs])
-                    if found is None:
-                        return None
-                    known.update(zip(part.outputs, found, strict=True))
-                else:
-                    self._run_op(part.node, known)
-                for value in ends:
-                    known.pop(value, None)
-        outputs = filled(self.gives, lambda value: self._tensor(value, known))
+        if self.whole is not None:
+            program, names = self.whole
+            found = program.run(arrays)
+            return None if found is None else new(found[0], names)
+        known = dict(zip(self.takes, arrays, strict=True))
+        for part, ends in zip(self.parts, self.ends, strict=True):
+            if isinstance(part, NativePart):
+                found = part.program.run([known[one] for one in part.inputs])
+                if found is None:
+                    return None
+                known.update(zip(part.outputs, found, strict=True))
+            else:
+                self._run_op(part.node, known)
+            for value in ends:
+                known.pop(value, None)
+        # What is the same in each call is a copy all the same, as a call gives what nobody else has.
+        outputs = filled(
+            self.gives,
+            lambda value: self.held[value].clone() if value in self.held else self._tensor(value, known),
+        )
         return outputs[0] if self.single else outputs
 
     def _tensor(self, value: Value, known: dict[Value, Any]) -> Any:
@@ -116,7 +128,7 @@ class Lowering:
         self.constants = {value: tensor.payload for value, tensor in graph.constants.items()}
         self.keys = {value: number for number, value in enumerate(self.constants)}
         """Numbers by which the store knows constants: the graph is the same for all sizes."""
-        self.groups = groups(graph)
+        self.groups = in_stretches(groups(graph), set(graph.given()), lambda one: not self._refusal(one))
         self.last: dict[Value, int] = {}
         """The number of the last group that reads a value."""
         for number, group in enumerate(self.groups):
@@ -218,11 +230,10 @@ class Lowering:
     def _lower(self, group: Group) -> str:
         """Add the steps of a group to the program; return why there are none, or nothing."""
         node = group.nodes[0]
-        rule = self.rules.get(node.op) if node.op is not None else None
-        if rule is None:
-            return f"{called(node.callee)} has no step"
-        if any(one.tensor.dtype != np.float32 for one in (node.outputs[0], *node.values)):
-            return "it computes in another type than float32"
+        refusal = self._refusal(group)
+        if refusal:
+            return refusal
+        rule = self.rules[node.callee]
         # Of several results only the first is made here; others are what gradients need.
         if any(one in self.last for one in node.outputs[1:]):
             return f"more than the first result of {called(node.callee)} is read"
@@ -232,6 +243,15 @@ class Lowering:
             return str(refusal)
         self.slots[group.output] = slot
         self.made.append(group.output)
+        return ""
+
+    def _refusal(self, group: Group) -> str:
+        """Return why a group can have no steps, as far as that shows beforehand."""
+        node = group.nodes[0]
+        if node.op is None or node.op not in self.rules:
+            return f"{called(node.callee)} has no step"
+        if any(one.tensor.dtype != np.float32 for one in (node.outputs[0], *node.values)):
+            return "it computes in another type than float32"
         return ""
 
     def _end(self) -> None:

@@ -69,9 +69,8 @@ class Report:
     def of(cls, compiled: Any) -> Report:
         """Return what became of a compiled function."""
         versions = list(compiled.versions.values())
-        name = getattr(compiled.function, "__name__", type(compiled.function).__name__)
         return cls(
-            name,
+            compiled.name,
             tuple(Program.of(sizes, plan) for one in versions for sizes, plan in list(one.plans.items())),
             sum(one.store.bytes for one in versions if one.store is not None),
             dict(compiled.ran),

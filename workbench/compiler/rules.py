@@ -198,11 +198,21 @@ def _product(low: Lowering, group: Group) -> int:
     return int(low.program.matmul(low.slot(left), low.slot(right), False, 1.0, []))
 
 
+def _attention(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    params = low.params(node)
+    if params["dropout"]:
+        raise NotLowered("it drops weights")
+    mask = low.slot(node.inputs[3]) if len(node.inputs) > 3 and node.inputs[3] is not None else -1
+    query, key, value = (low.slot(one) for one in node.inputs[:3])
+    return int(low.program.attention(query, key, value, mask, params["scale"], params["causal"]))
+
+
 RULES: dict[Op, Rule] = {
     ops.conv2d: _convolution, ops.linear: _linear, ops.max_pool2d: _max_pool, ops.avg_pool2d: _average_pool,
     ops.mean: _mean, ops.reshape: _reshape, ops.flatten: _reshape, ops.unflatten: _reshape, ops.squeeze: _reshape,
     ops.unsqueeze: _reshape, ops.rename: _same, ops.detach: _same, ops.permute: _permute, ops.softmax: _softmax,
-    ops.layer_norm: _layer_norm, ops.cat: _cat, ops.matmul: _product,
+    ops.layer_norm: _layer_norm, ops.cat: _cat, ops.matmul: _product, ops.attention: _attention,
     **dict.fromkeys(_BINARY, _binary), **dict.fromkeys([*_SIMPLE, ops.hardtanh], _elementwise),
 }  # fmt: skip
 """What has a step. Every other op is run by its own kernel."""

@@ -163,6 +163,12 @@ struct Mask {
     }
 };
 
+// Rows of scores that are worked on together: they stay in the cache.
+std::int64_t rows_together(std::int64_t queries, std::int64_t keys) {
+    const std::int64_t block = std::clamp<std::int64_t>(65536 / std::max<std::int64_t>(1, keys), 16, 256);
+    return std::min(block, std::max<std::int64_t>(1, queries));
+}
+
 struct Problem {
     std::int64_t heads, all, queries, keys, width, values, block;
     bool causal;
@@ -177,8 +183,7 @@ struct Problem {
         const Dims a = q.shape, b = k.shape, c = v.shape;
         if (a[0] != b[0] || a[1] != b[1] || a[3] != b[3] || c[0] != b[0] || c[1] != b[1] || c[2] != b[2])
             refuse("attention of shapes " + text(a) + ", " + text(b) + " and " + text(c));
-        block = std::clamp<std::int64_t>(65536 / std::max<std::int64_t>(1, keys), 16, 256);
-        block = std::min(block, std::max<std::int64_t>(1, queries));
+        block = rows_together(queries, keys);
     }
     std::int64_t products() const { return all * queries * keys * (width + values); }
     std::int64_t visible(std::int64_t row) const { return causal ? std::min(keys, row + 1) : keys; }
@@ -301,6 +306,32 @@ void bind_in(nb::module_& module) {
 }
 
 }  // namespace
+
+void attend(const HeadsInPlace& query, const HeadsInPlace& key, const HeadsInPlace& value, const HeadsInPlace& mask, float scale,
+            bool causal, const HeadsInPlace& out) {
+    const std::int64_t heads = query.shape[1], queries = query.shape[2], keys = key.shape[2], width = query.shape[3];
+    const std::int64_t block = rows_together(queries, keys), blocks = (queries + block - 1) / block;
+    const CounterBasedRandom none(0, 0.0);
+    std::atomic<bool> failed{false};
+    parallel_for(query.shape[0] * heads * blocks, std::max<std::int64_t>(1, 1000000 / std::max<std::int64_t>(1, block * keys * width)),
+                 [&](std::int64_t begin, std::int64_t end) {
+        const Buffer<float> scores(block * keys);
+        for (std::int64_t task = begin; task < end; ++task) {
+            const std::int64_t head = task / blocks, n = head / heads, h = head % heads, first = task % blocks * block;
+            const std::int64_t rows = std::min(block, queries - first);
+            const std::int64_t seen = causal ? std::min(keys, first + rows) : keys;
+            bool good = multiply('N', 'T', rows, seen, width, scale, query.row(n, h, first), query.strides[2], key.row(n, h, 0),
+                                 key.strides[2], 0.f, scores.data(), keys);
+            for (std::int64_t i = 0; i < rows; ++i)
+                LEAF_WIDE(attention_row)(scores.data() + i * keys, seen, causal ? std::min(keys, first + i + 1) : keys,
+                                         mask.data ? mask.row(n, h, first + i) : nullptr, none, 0, 1.f);
+            good = good && multiply('N', 'N', rows, value.shape[3], seen, 1.f, scores.data(), keys, value.row(n, h, 0), value.strides[2],
+                                    0.f, out.row(n, h, first), out.strides[2]);
+            if (!good) failed = true;
+        }
+    });
+    if (failed) throw std::runtime_error("oneDNN's gemm failed");
+}
 
 void bind_attention(nb::module_& module) {
     bind_in<float>(module);

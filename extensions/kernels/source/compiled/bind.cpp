@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "program.hpp"
+#include "watch.hpp"
 
 namespace workbench::compiled {
 namespace {
@@ -51,6 +52,7 @@ void bind_program(nb::module_& module) {
     using nb::arg;
     using Numbers = Plain<float>;
     nb::module_ room = module.def_submodule("compiled", "Graphs as steps on one arena.");
+    bind_watch(room);
     nb::class_<Store>(room, "Store").def(nb::init<>()).def_prop_ro("bytes", &Store::bytes);
     nb::class_<Program>(room, "Program")
         .def(nb::init<std::shared_ptr<Store>, bool>(), arg("store"), arg("channels_last"))
@@ -73,6 +75,7 @@ void bind_program(nb::module_& module) {
         .def("binary", &Program::binary)
         .def("softmax", &Program::softmax)
         .def("layer_norm", &Program::layer_norm)
+        .def("attention", &Program::attention)
         .def("concatenate", &Program::concatenate)
         .def("reshape", &Program::reshape)
         .def("permute", &Program::permute)

@@ -282,7 +282,8 @@ std::optional<std::vector<nb::object>> Program::run(const std::vector<Input<floa
             if (shape_of(inputs[i]) != sizes)
                 refuse("a program for an input of " + text(sizes) + " was given " + text(shape_of(inputs[i])));
             held.push_back(row_major(inputs[i]));
-            if (hides_nan_ && !all_finite(held.back().data(), count_of(sizes))) return std::nullopt;
+            const bool checked = hides_nan_ && !spaces_[static_cast<std::size_t>(at(inputs_[i]).space)].infinite;
+            if (checked && !all_finite(held.back().data(), count_of(sizes))) return std::nullopt;
         }
         auto frame = take_frame();
         // Slots that lie in what this run is given, and in what it gives.

@@ -40,6 +40,7 @@ struct Space {
     std::size_t offset = 0;                              // in the arena
     std::shared_ptr<Buffer<std::uint8_t>> memory;        // of what is kept
     int number = 0;                                      // of the input or output
+    bool infinite = false;                               // an input that may have infinities
 };
 
 struct Slot {
@@ -91,6 +92,7 @@ class Program {
     int binary(const std::string& what, int a, int b);
     int softmax(int x, int axis);
     int layer_norm(int x, std::int64_t scale_key, const Plain<float>& scale, std::int64_t shift_key, const Plain<float>& shift, float eps);
+    int attention(int query, int key, int value, int mask, float scale, bool causal);
     int concatenate(const std::vector<int>& parts, int axis);
     int reshape(int x, const Dims& shape);
     int permute(int x, const std::vector<int>& order);

@@ -1,0 +1,66 @@
+// Attention by head, as the eager kernel does it: heads stay where the projections left them, and scores in the cache.
+#include "../attention.hpp"
+#include "steps.hpp"
+
+namespace workbench::compiled {
+namespace {
+
+HeadsInPlace heads_of(const Layout& layout) {
+    HeadsInPlace heads;
+    heads.shape = layout.get_dims(), heads.strides = layout.get_strides();
+    for (std::size_t i = 0; i < 3; ++i)
+        if (heads.shape[i] == 1) heads.strides[i] = 0;
+    return heads;
+}
+
+bool fits(const Layout& layout) {
+    if (layout.get_inner_nblks() || layout.get_dims().size() != 4) return false;
+    const HeadsInPlace heads = heads_of(layout);
+    // As gemm takes it: rows no closer than they are long.
+    return (heads.shape[3] == 1 || heads.strides[3] == 1) && (heads.shape[2] == 1 || heads.strides[2] >= heads.shape[3]);
+}
+
+}  // namespace
+
+int Program::attention(int query, int key, int value, int mask, float scale, bool causal) {
+    for (int* one : {&query, &key, &value})
+        if (!fits(at(*one).layout)) *one = plain(*one);
+    std::vector<std::pair<int, int>> arguments{{0, query}, {0, key}, {0, value}};
+    HeadsInPlace q = heads_of(at(query).layout), k = heads_of(at(key).layout), v = heads_of(at(value).layout), added;
+    const Dims scores{q.shape[0], q.shape[1], q.shape[2], k.shape[2]};
+    // gemm wants to know of one row, too, how far the next would be.
+    for (HeadsInPlace* one : {&q, &k, &v}) one->strides[2] = std::max(one->strides[2], one->shape[3]);
+    if (mask >= 0) {
+        added = heads_of(at(mask).layout);
+        if (at(mask).layout.get_inner_nblks() || (added.shape[3] > 1 && added.strides[3] != 1)) added = heads_of(at(mask = plain(mask)).layout);
+        for (std::size_t i = 0; i < 4; ++i)
+            if ((added.shape[i] != 1 || i == 3) && added.shape[i] != scores[i]) refuse("attention's mask does not stretch to " + text(scores));
+        // Infinities are how a mask says what is not seen.
+        spaces_[static_cast<std::size_t>(at(mask).space)].infinite = true;
+        arguments.emplace_back(0, mask);
+    }
+    // [N, L, H, E] in memory: what follows is one projection of all heads.
+    const Dims result{q.shape[0], q.shape[1], q.shape[2], v.shape[3]};
+    const Layout layout = describe_floats(result, {result[1] * result[2] * result[3], result[3], result[1] * result[3], 1});
+    const int made = add_slot(layout, true);
+    arguments.emplace_back(0, made);
+    HeadsInPlace out = heads_of(layout);
+    out.strides[2] = std::max(out.strides[2], out.shape[3]);
+    Step step;
+    step.name = "attention own";
+    step.arguments = std::move(arguments);
+    step.threads = workers_for(count_of(scores) * (q.shape[3] + v.shape[3]));
+    const auto offset = [&](int slot) { return at(slot).layout.get_submemory_offset(); };
+    const Dims offsets{offset(query), offset(key), offset(value), mask >= 0 ? offset(mask) : 0};
+    step.loop = [q, k, v, added, out, offsets, masked = mask >= 0, scale, causal](void* const* places) mutable {
+        HeadsInPlace a = q, b = k, c = v, m = added, y = out;
+        a.data = static_cast<float*>(places[0]) + offsets[0], b.data = static_cast<float*>(places[1]) + offsets[1];
+        c.data = static_cast<float*>(places[2]) + offsets[2], y.data = static_cast<float*>(places[masked ? 4 : 3]);
+        if (masked) m.data = static_cast<float*>(places[3]) + offsets[3];
+        attend(a, b, c, m, scale, causal, y);
+    };
+    add_step(std::move(step));
+    return made;
+}
+
+}  // namespace workbench::compiled
