@@ -106,10 +106,15 @@ class WordLanguageModel(nn.Module):
         output, state = self.lstm(self.dropout(self.embedding(words)), state)
         scores = self.decoder(self.dropout(output))
         if scores.has_names():
-            scores = scores.rename(*scores.names[:-1], "word")
+            scores = _worded(scores)
         return scores, state
 
     @staticmethod
     def cut(state: Any) -> Any:
         """Return a state off the tape, so that gradients end where a stretch of text begins."""
         return tuple(detach(one) for one in state)
+
+
+def _worded(scores: Any) -> Any:
+    """Return scores whose last dim is called ``word``."""
+    return scores.rename(*scores.names[:-1], "word")

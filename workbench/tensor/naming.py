@@ -25,18 +25,18 @@ def has_names(self: Tensor) -> bool:
     return self._names is not None
 
 
-def rename(self: Tensor, *names: Any, **renamed: str | None) -> Any:
+def rename(self: Tensor, *names: Any, **renamed: str | None) -> Tensor:
     """Return the same tensor under other names: ``rename('N', 'C')``, ``rename(N='B')``, ``rename(None)``.
 
     One ``...`` stands for the dims that keep their names.
     """
-    return note_line(ops.rename(self, names=_renamed(self, names, renamed)))
+    return note_line(ops.rename(self, names=_renamed(self, names, renamed)))  # type: ignore[no-any-return]
 
 
-def rename_(self: Tensor, *names: Any, **renamed: str | None) -> Any:
+def rename_(self: Tensor, *names: Any, **renamed: str | None) -> Tensor:
     """Rename in place."""
     self._names = _renamed(self, names, renamed)
-    return note_line(self)
+    return note_line(self)  # type: ignore[no-any-return]
 
 
 def _renamed(self: Tensor, names: tuple[Any, ...], renamed: dict[str, str | None]) -> Names | None:
@@ -75,7 +75,7 @@ def _fill(self: Tensor, names: tuple[Any, ...], op: str) -> tuple[Any, ...]:
     return (*names[:at], *self.names[at : self.ndim - after], *names[at + 1 :])
 
 
-def refine_names(self: Tensor, *names: Any) -> Any:
+def refine_names(self: Tensor, *names: Any) -> Tensor:
     """Give names to dims that have none; a name that is there already must be the same."""
     wanted = _fill(self, names, "refine_names") if any(one in (..., "...") for one in names) else names
     if len(wanted) != self.ndim:
@@ -98,10 +98,10 @@ def refine_names(self: Tensor, *names: Any) -> Any:
                 f"because {why} at index {i}",
                 operands=(dims_of(self).operand("input", [i]),),
             )
-    return note_line(ops.rename(self, names=check_names(wanted, self.ndim)))
+    return note_line(ops.rename(self, names=check_names(wanted, self.ndim)))  # type: ignore[no-any-return]
 
 
-def align_to(self: Tensor, *names: Any) -> Any:
+def align_to(self: Tensor, *names: Any) -> Tensor:
     """Permute the dims into the order of `names`, with size-1 dims for names this tensor lacks.
 
     One ``...`` stands for all dims that are not mentioned, in their order. A parameter's labels are its names here.
@@ -156,6 +156,6 @@ def align_to(self: Tensor, *names: Any) -> Any:
     return moved
 
 
-def align_as(self: Tensor, other: Any) -> Any:
+def align_as(self: Tensor, other: Any) -> Tensor:
     """Permute the dims into the order of `other`'s, with size-1 dims where this tensor lacks one."""
     return self.align_to(*other.names)

@@ -218,6 +218,8 @@ def _record(cls: Any) -> Type:
     kinds = []
     for field in cls._fields:
         hint = hints.get(field, Tensor)
+        # `typing.NamedTuple` makes one of what is written as text.
+        hint = hint.__forward_arg__ if isinstance(hint, typing.ForwardRef) else hint
         if isinstance(hint, str):
             kinds.append(Annotations(source, around).kind(ast.Constant(hint, lineno=1, col_offset=0)))
             continue

@@ -303,10 +303,10 @@ class Builder:
         finally:
             self.block = outer
 
-    def carried(self, name: str, variable: Variable) -> Variable:
+    def carried(self, name: str, variable: Variable, wide: bool) -> Variable:
         """Return a variable as a block of a loop is given it."""
         item: Item = variable.item
-        kind = variable.declared or item.kind
+        kind = (variable.declared if wide else None) or item.kind
         return replace(variable, item=Item(Value(self.fresh(name.strip("$")), lowered(kind)), kind))
 
 

@@ -31,6 +31,14 @@ from workbench.jit.scripting.things import Known, Many, Part
 __all__ = ["Loops", "Turns"]
 
 
+class _Wider(Exception):
+    """A name needs its declared type in a loop."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
 @dataclass
 class Turns:
     """What a loop goes over."""
@@ -233,6 +241,28 @@ class Loops(Expressions):
         test: ast.expr | None,
         body: list[ast.stmt],
     ) -> Flow:
+        wide: set[str] = set()
+        while True:
+            mark, outer = len(self.block.nodes), dict(self.names)
+            try:
+                return self._turning(tree, names, turns, begin, test, body, wide)
+            except _Wider as found:
+                # With the type that it was declared with: a turn gives it something else than what it is now.
+                wide.add(found.name)
+                del self.block.nodes[mark:]
+                self.names = outer
+
+    def _turning(
+        self,
+        tree: ast.For | ast.While,
+        names: list[str],
+        turns: Turns | None,
+        begin: Callable[[Any], None],
+        test: ast.expr | None,
+        body: list[ast.stmt],
+        wide: set[str],
+    ) -> Flow:
+        """Write a loop; the names in `wide` have the types that they were declared with."""
         if tree.orelse:
             raise self.error(
                 tree.orelse[0],
@@ -249,8 +279,8 @@ class Loops(Expressions):
         elif turns is not None and turns.grows:
             start = self._goes_on(turns, 0)
         most = turns.count if turns is not None else None
-        befores = {name: self._before(name) for name in carried}
-        inputs = {name: self._input(name) for name in carried}
+        befores = {name: self._before(name, name in wide) for name in carried}
+        inputs = {name: self._input(name, name in wide) for name in carried}
         turn = Value(self.fresh("turn"), INT)
 
         def write() -> Flow:
@@ -309,15 +339,15 @@ class Loops(Expressions):
                 found.append(name)
         return [*found, *((RETURNED, RESULT) if returns else ())]
 
-    def _before(self, name: str) -> Any:
+    def _before(self, name: str, wide: bool) -> Any:
         there = self.names.get(name)
         if not isinstance(there, Variable):
             return False if name == RETURNED else None
-        kind = there.declared or there.item.kind
+        kind = (there.declared if wide else None) or there.item.kind
         operand = there.item.operand
         return operand if name[0] == "$" else self.narrow(Item(operand, kind)).operand
 
-    def _input(self, name: str) -> Variable:
+    def _input(self, name: str, wide: bool) -> Variable:
         there = self.names.get(name)
         if name == RETURNED:
             return Variable(Item(Value(self.fresh("returned"), BOOL), BOOL))
@@ -325,7 +355,7 @@ class Loops(Expressions):
             kind = self.place.result or NONE
             return Variable(Item(Value(self.fresh("result"), optional(lowered(kind))), kind))
         assert isinstance(there, Variable)
-        return self.carried(name, there)
+        return self.carried(name, there, wide)
 
     def _next(self, stop: Any, turn: Value, turns: Turns | None, test: ast.expr | None) -> None:
         """Write the condition for the next turn, at the end of one."""
@@ -365,6 +395,8 @@ class Loops(Expressions):
             raise self.error(tree, f"{there.why if there else name + ' is deleted'}, and the loop goes on with it",
                              f"Let {name} be of one type in all of the loop")  # fmt: skip
         if not (isinstance(there.item, Item) and fits(wanted, there.item.kind)):
+            if given.declared is not None and wanted != given.declared:
+                raise _Wider(name)
             found = shown(there.item.kind) if isinstance(there.item, Item) else "no value"
             kind = joined((wanted, there.item.kind)) if isinstance(there.item, Item) else None
             raise self.error(
@@ -438,6 +470,19 @@ class Loops(Expressions):
         made.operand.type = lowered(kind)
         self.names = outer
         return Item(made.operand, kind)
+
+    def generated(self, tree: ast.GeneratorExp) -> Many:
+        """Read a generator over what is known while compiling, such as the items of a tuple."""
+        outer, found = dict(self.names), []
+        first = tree.generators[0]
+        turns = self.turns_of(self.expression(first.iter), first.iter)
+        if not isinstance(turns, list) or len(tree.generators) > 1 or first.ifs:
+            raise self.error(tree, "generators aren't supported", "Write a list: [… for …]")
+        for one in turns:
+            self.bind(first.target, one)
+            found.append(self.expression(tree.elt))
+        self.names = outer
+        return Many(tuple(found))
 
     def _generate(self, generators: list[ast.comprehension], fill: Callable[[], None]) -> None:
         if not generators:

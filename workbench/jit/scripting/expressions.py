@@ -75,7 +75,6 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ),
     ast.Set: ("sets aren't supported", "Write a list, or a dict with values of no meaning"),
     ast.SetComp: ("set comprehensions aren't supported", "Write a list or dict comprehension"),
-    ast.GeneratorExp: ("generators aren't supported", "Write a list: [… for …]"),
     ast.Starred: ("*items cannot stand here", "Write the items one by one"),
 }
 
@@ -98,6 +97,10 @@ class Expressions(Builder):
     @abstractmethod
     def comprehension(self, tree: ast.ListComp | ast.DictComp, wanted: Type | None) -> Item:
         """Read a comprehension."""
+
+    @abstractmethod
+    def generated(self, tree: ast.GeneratorExp) -> Many:
+        """Read a generator over what is known while compiling, such as the items of a tuple."""
 
     @abstractmethod
     def magic(self, item: Item, name: str, others: tuple[Item, ...], tree: ast.AST) -> Item | None:
@@ -171,6 +174,8 @@ class Expressions(Builder):
                 return self._joined(parts)
             case ast.ListComp() | ast.DictComp():
                 return self.comprehension(tree, wanted)
+            case ast.GeneratorExp():
+                return self.generated(tree)
         why, fix = _REFUSED.get(type(tree), (f"{type(tree).__name__} cannot be scripted", ""))
         raise self.error(tree, why, fix)
 
@@ -534,7 +539,9 @@ class Expressions(Builder):
             def read() -> Item:
                 self.refine(known)
                 item = self.value(part, wanted)
-                return item if wanted is None else self.coerced(item, wanted, part, "what is asked for")
+                # To one type where both may be of several; else it stays as narrow as it is.
+                several = isinstance(wanted, UnionKind) or wanted == ANY
+                return self.coerced(item, wanted, part, "what is asked for") if several and wanted else item
 
             return read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from workbench.jit.kinds import (
 from workbench.jit.scripting.annotations import Annotations
 from workbench.jit.scripting.builder import RESULT, Flow, Place, Variable
 from workbench.jit.scripting.calls import Arguments, Calls
+from workbench.jit.scripting.declared import result_kind
 from workbench.jit.scripting.errors import ScriptError, Source
 from workbench.jit.scripting.expressions import Refined
 from workbench.jit.scripting.names import assigned_in
@@ -282,9 +283,17 @@ class Functions(Calls):
                 "Write what it does with tensors, or put it into a function with @jit.ignore and an annotated result",
             )  # fmt: skip
         overloads = [one for one in guards.overloads_of(function) if one is not function]
+        if str(function.__module__).startswith("workbench."):
+            return self._of_house(function, arguments, tree, name)
         signature = self.signature(function)
         if overloads:
             signature = self._chosen(signature, overloads, arguments, tree, name)
+        return self._of_program(function, signature, arguments, tree, name)
+
+    def _of_program(
+        self, function: Any, signature: Signature, arguments: Arguments, tree: ast.Call, name: str
+    ) -> Any:
+        """Call a function by its source."""
         self._enter(function, tree, name)
         try:
             if self._inlines(signature, arguments):
@@ -293,6 +302,35 @@ class Functions(Calls):
             return self._called(function, signature, given, name)
         finally:
             self.open.pop()
+
+    def _of_house(self, function: Any, arguments: Arguments, tree: ast.Call, name: str) -> Any:
+        """Call a function of the house's: by its source, or held as it is where that looks into tensors."""
+
+        def compiled() -> Any:
+            return self._of_program(function, self.signature(function), arguments, tree, name)
+
+        def held() -> Item:
+            self.graph.held_functions[name] = function
+            inputs, params = self.operands(arguments, tree)
+            kind = result_kind(function, inputs, params) or TENSOR
+            operands = tuple(one.operand for one in inputs)
+            return self.emit(
+                HeldFunction(name), operands, kind, **{key: one.operand for key, one in params.items()}
+            )
+
+        return self.attempted(compiled, held)
+
+    def attempted(self, first: Callable[[], Any], second: Callable[[], Any]) -> Any:
+        """Write one thing, or where that cannot be scripted another, with nothing of the first."""
+        mark, names, place, depth = len(self.block.nodes), dict(self.names), self.place, self.place.depth
+        block, opened = self.block, len(self.open)
+        try:
+            return first()
+        except ScriptError:
+            self.block, self.names, self.place = block, names, place
+            self.place.depth = depth
+            del self.block.nodes[mark:], self.open[opened:]
+            return second()
 
     def _inlines(self, signature: Signature, arguments: Arguments) -> bool:
         """Say whether a function is written where it is called: it is given something else than values of its types."""

@@ -114,6 +114,13 @@ class Parts(Classes):
             if isinstance(value, Module):
                 return Part(value, self._path(part, name))
             return self._constant_or_known(value)
+        if kind is None and isinstance(value, list | dict):
+            items = "List[Tensor]" if isinstance(value, list) else "Dict[str, Tensor]"
+            raise self.error(
+                tree,
+                f"the items of the attribute {name} have no one type that its value says",
+                f"Annotate it in the class: {name}: {items}",
+            )
         if kind is None:
             return self._constant_or_known(value)
         return self._read(self._path(part, name), kind)
@@ -235,7 +242,14 @@ class Parts(Classes):
                                 type(module).__name__, scope, part)  # fmt: skip
         if type(module).__module__.startswith("workbench.nn."):
             return self._kept_whole(part, arguments, tree)
-        return self.call_part_method(PartMethod(part, "forward"), arguments, tree)
+        method = PartMethod(part, "forward")
+        if not _of_house(module):
+            return self.call_part_method(method, arguments, tree)
+        # The models of the house are written for names, too: what a script cannot say of those is kept whole.
+        return self.attempted(
+            lambda: self.call_part_method(method, arguments, tree),
+            lambda: self._kept_whole(part, arguments, tree),
+        )
 
     def _refuse_hooks(self, module: Any, tree: ast.AST) -> None:
         if module._hooked:

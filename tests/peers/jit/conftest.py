@@ -1,0 +1,3 @@
+"""What is read as two modules is no module of tests."""
+
+collect_ignore = ["programs.py"]
