@@ -179,3 +179,26 @@ def test_sizes_without_numbers_are_not_measured() -> None:
     for examples in ((), ({"N": 5, "C": 3},)):
         with pytest.raises(TypeError, match="measured by running it, which takes tensors with numbers"):
             graph(layer, *examples, profile=True)
+
+
+def test_a_model_that_fails_is_shown_as_far_as_it_came() -> None:
+    model = wb.nn.Sequential(wb.nn.Linear(3, 4), wb.nn.ReLU(), wb.nn.Linear(5, 2))
+    widget = graph(model, wb.rand(N=6, C=3))
+    state = widget.model.snapshot().state
+    assert isinstance(state, GraphState)
+    assert state.wrong.startswith("DimensionError: linear: ")
+    ops = [node for node in state.nodes if node.kind == "op"]
+    assert [(node.op, node.wrong != "") for node in ops] == [
+        ("linear", False),
+        ("relu", False),
+        ("linear", True),
+    ]
+    assert [one.name for one in ops[-1].held] == ["2.weight", "2.bias"]
+    assert ("relu", ops[-1].id) in {(edge.source, edge.target) for edge in state.edges}
+    assert state.selected == ops[-1].id
+    encode_snapshot("graph", widget.model.snapshot())
+    widget.model.show(wb.graph.trace(lambda x: x + 1, wb.ones(2)))
+    whole = widget.model.snapshot().state
+    assert isinstance(whole, GraphState)
+    assert (whole.wrong, whole.selected) == ("", None)
+    widget.close()

@@ -28,7 +28,7 @@ from workbench.graph.state import Draws, Held
 from workbench.graph.types import symbolic, type_of
 from workbench.tensor import Tensor
 
-__all__ = ["Traced", "trace"]
+__all__ = ["Traced", "prepared", "trace"]
 
 Example = Tensor | Mapping[str, int] | Sequence[Any] | Mapping[Any, Any]
 
@@ -78,6 +78,10 @@ class Tracer:
         self.unrecorded: set[Value] = set()
         self.gradients: dict[int, tuple[Tensor, Tensor | None]] = {}
         """Leaves that the function met, and the gradients they had before."""
+        self.watches = False
+        """Whether somebody asks which call it was that an error came from; else nothing holds the error."""
+        self.refused: tuple[Exception, Node] | None = None
+        """The last call that its op refused, as a node without results."""
         self.alive = [tensor.payload for _, tensor in self.held.values()]
         """The payloads of the module, so that their identities stay taken whatever the function puts in their place."""
         for _, tensor in self.held.values():
@@ -113,7 +117,15 @@ class Tracer:
             for one, value in zip(inputs, operands, strict=True)
         )
         # The rules get the parameters with sizes that keep guards, the node gets expressions.
-        results = without_numbers(op, abstract, params)
+        try:
+            results = without_numbers(op, abstract, params)
+        except Exception as error:
+            if self.watches:
+                self.refused = (
+                    error,
+                    Node(op, operands, kept(params, self.sizes), (), scope.current(), _place()),
+                )
+            raise
         params = {key: self.draws.value_of(one) for key, one in kept(params, self.sizes).items()}
         self._record(op, operands, params, results)
         return results
@@ -157,10 +169,7 @@ class Tracer:
 
     def _record(self, op: Op, operands: tuple[Any, ...], params: dict[str, Any], results: Any) -> None:
         """Add a node; `results` become the values that it makes."""
-        # The innermost frame that is not the workbench's own.
-        frame = calling_frame()
-        source = place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else ""
-        node = Node(op, operands, params, (), scope.current(), source)
+        node = Node(op, operands, params, (), scope.current(), _place())
         several = results if isinstance(results, tuple) else (results,)
         for result in several:
             value = Value(self.graph.fresh(op.name), type_of(result, self.sizes), node)
@@ -277,6 +286,14 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
       %sum : f32[N:2] = sum(%mul, dim=(1,), keepdim=False)  # ...
       return %sum
     """
+    tracer, follow = prepared(function, examples)
+    follow()
+    events.publish(tracer.graph)
+    return tracer.graph
+
+
+def prepared(function: Callable[..., Any], examples: Sequence[Any]) -> tuple[Tracer, Callable[[], None]]:
+    """Return a tracer with the inputs of its graph, and what runs the function under it once."""
     module = function if hasattr(function, "named_modules") else None
     name = type(function).__name__ if module is not None else getattr(function, "__name__", "graph")
     graph = Graph(name=name)
@@ -287,20 +304,28 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
     for name, _ in tracer.held.values():
         # Parameters first: their names are those of the module, and inputs give way.
         graph.fresh(name)
-    stand_ins = _stand_ins(tracer, input_names(function, module, len(examples)), examples)
-    # By it each node knows the module that made its call.
-    tracking = scope.tracking(module) if module is not None else nullcontext()
-    with tracer, tracer.sizes, _unchanged(tracer), tracking:
-        with interpreting(tracer):
-            result = function(*stand_ins)
-        graph.single = not isinstance(result, tuple)
-        # Still inside: what is returned may need a node that renames it or ends its gradient.
-        graph.outputs = tuple(tracer.result(one) for one in ((result,) if graph.single else result))
-        tracer.note_updates()
-        # After everything, as a guard that came last may fix a size that was noted first.
-        graph.settle(tracer.sizes)
-    events.publish(graph)
-    return graph
+    stand_ins = _stand_ins(tracer, input_names(function, module, len(examples)), tuple(examples))
+
+    def follow() -> None:
+        # By it each node knows the module that made its call.
+        tracking = scope.tracking(module) if module is not None else nullcontext()
+        with tracer, tracer.sizes, _unchanged(tracer), tracking:
+            with interpreting(tracer):
+                result = function(*stand_ins)
+            graph.single = not isinstance(result, tuple)
+            # Still inside: what is returned may need a node that renames it or ends its gradient.
+            graph.outputs = tuple(tracer.result(one) for one in ((result,) if graph.single else result))
+            tracer.note_updates()
+            # After everything, as a guard that came last may fix a size that was noted first.
+            graph.settle(tracer.sizes)
+
+    return tracer, follow
+
+
+def _place() -> str:
+    """Return the line of the innermost frame that is not the workbench's own."""
+    frame = calling_frame()
+    return place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else ""
 
 
 @contextmanager

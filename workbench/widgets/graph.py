@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from workbench.graph import Graph, Profile, trace
 from workbench.graph import profile as measure
 from workbench.graph.arguments import tensors_in
+from workbench.graph.stopping import Stop, trace_so_far
 from workbench.graph.tracing import Example
 from workbench.live.messages import GraphState, Head
 from workbench.live.model import Snapshot
 from workbench.live.renderers import renderers
 from workbench.widgets.base import ViewWidget
-from workbench.widgets.graph_picture import GraphPicture
+from workbench.widgets.graph_picture import LONGEST_ERROR, GraphPicture
+from workbench.widgets.graph_svg import save_picture
 from workbench.widgets.graph_types import LONGEST
 from workbench.widgets.node_selection import NodeSelectionModel
 
@@ -33,6 +36,7 @@ class GraphModel(NodeSelectionModel):
         self._source = source
         self._graph = graph
         self._profile = profile
+        self._wrong = ""
         self._drawn: GraphPicture | None = None
 
     @property
@@ -40,12 +44,22 @@ class GraphModel(NodeSelectionModel):
         """The graph that is drawn."""
         return self._graph
 
+    def show_stopped(self, graph: Graph, stop: Stop) -> None:
+        """Draw `graph` as far as a function came that failed, with the call that was refused, which is picked."""
+        drawn = GraphPicture(graph, None, stop)
+        with self._lock:
+            self._graph, self._profile, self._drawn = graph, None, drawn
+            # In words: the error itself would keep all that the function had in its hands.
+            self._wrong = f"{type(stop.error).__name__}: {stop.error}"[:LONGEST_ERROR]
+            self._selected = drawn.ended
+        self.changed()
+
     def show(self, graph: Graph, profile: Profile | None = None) -> None:
         """Draw `graph` from now on, and what a `profile` of it says; a picked node stays if it has one of that name."""
         # Drawn before the lock is taken: it may be large.
         drawn = GraphPicture(graph, profile)
         with self._lock:
-            self._graph, self._profile, self._drawn = graph, profile, drawn
+            self._graph, self._profile, self._drawn, self._wrong = graph, profile, drawn, ""
             self._selected = self._selected if self._selected in drawn.known else None
         self.changed()
 
@@ -55,7 +69,7 @@ class GraphModel(NodeSelectionModel):
         title = (self._title or drawn.graph.name)[:LONGEST]
         head = Head(title, self._source[:LONGEST], drawn.made, live=False)
         with self._lock:
-            selected = self._selected
+            selected, wrong = self._selected, self._wrong
         return Snapshot(
             GraphState(
                 kind="graph",
@@ -65,10 +79,15 @@ class GraphModel(NodeSelectionModel):
                 scopes=drawn.scopes,
                 selected=selected,
                 values=drawn.values_of(selected),
-                wrong="",
+                wrong=wrong,
                 truncated=drawn.missing,
             )
         )
+
+    @property
+    def picture(self) -> GraphPicture:
+        """What is drawn of the graph."""
+        return self._draw()
 
     def _known(self) -> Container[str]:
         return self._draw().known
@@ -93,9 +112,24 @@ class GraphWidget(ViewWidget):
     ) -> None:
         # Without words of its own it is the picture that panels have of the graph, too.
         model = GraphModel(graph, title, source) if title or source else renderers.model_of(graph)
-        if profile is not None and isinstance(model, GraphModel):
+        assert isinstance(model, GraphModel)  # registered below
+        if profile is not None:
             model.show(graph, profile)
         super().__init__(model, **traits)
+
+    @property
+    def model(self) -> GraphModel:
+        """The view model that this widget draws."""
+        assert isinstance(self._model, GraphModel)
+        return self._model
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole graph to an SVG file, in which text is text.
+
+        Raises:
+            ValueError: the file is to be of another kind; the view's menu exports PNG, too.
+        """
+        save_picture(self.model.picture, path)
 
 
 def graph(
@@ -106,12 +140,23 @@ def graph(
     With `profile` it is run on the examples a few times, node by node: nodes can then be coloured by the time that they
     take, and a picked one shows how its values are spread.
 
+    A model or function that fails is shown as far as it came, with the call that was refused and the error.
+
     Raises:
         TypeError: `source` is a model without an example of its inputs, or no graph and nothing that can be traced; or
             a graph is to be measured on sizes, without numbers.
     """
     if not profile:
-        return GraphWidget(graph_of(source, examples), title)
+        _check(source, examples)
+        if isinstance(source, Graph):
+            return GraphWidget(source, title)
+        traced, stop = trace_so_far(source, *examples)
+        if stop is None:
+            return GraphWidget(traced, title)
+        widget = GraphWidget(traced, title or traced.name)
+        widget.model.show_stopped(traced, stop)
+        widget.draw()
+        return widget
     if not examples or any(isinstance(one, Mapping) and not [*tensors_in(one)] for one in examples):
         raise TypeError(
             "a graph is measured by running it, which takes tensors with numbers: "
@@ -127,10 +172,16 @@ def graph_of(source: Graph | Callable[..., Any], examples: Sequence[Example]) ->
     Raises:
         TypeError: there is nothing to trace, or nothing to trace it with.
     """
+    _check(source, examples)
+    return source if isinstance(source, Graph) else trace(source, *examples)
+
+
+def _check(source: object, examples: Sequence[Example]) -> None:
+    """Refuse what is neither a graph nor can be traced to one."""
     if isinstance(source, Graph):
         if examples:
             raise TypeError("this is a graph already, which is drawn as it is: leave the examples out")
-        return source
+        return
     if not callable(source):
         raise TypeError(
             f"a {type(source).__name__} is neither a graph nor something to trace; "
@@ -141,7 +192,6 @@ def graph_of(source: Graph | Callable[..., Any], examples: Sequence[Example]) ->
             "a model is traced with an example of its inputs: wb.widgets.graph(model, batch); "
             "sizes will do: wb.widgets.graph(model, {'N': 8, 'C': 3})"
         )
-    return trace(source, *examples)
 
 
 renderers.register(Graph, GraphModel)

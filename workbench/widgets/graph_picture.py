@@ -12,6 +12,8 @@ from workbench.graph import Graph, Node, Profile, SubGraph, Value, called, cost
 from workbench.graph.blocks import Block, Control, values_in
 from workbench.graph.cost import bytes_of, elements_of
 from workbench.graph.rules import kind_of
+from workbench.graph.stopping import Stop
+from workbench.graph.types import NONE
 from workbench.graph.walk import walk
 from workbench.live.messages import GraphEdge, GraphNode, GraphTensor, GraphValues
 from workbench.widgets.graph_scopes import Box, scopes_of
@@ -27,10 +29,13 @@ from workbench.widgets.graph_types import (
     texts,
 )
 
-__all__ = ["MOST_NODES", "GraphPicture"]
+__all__ = ["LONGEST_ERROR", "MOST_NODES", "GraphPicture"]
 
 MOST_NODES = 12_000
 """A larger graph is cut here, and the view says how many nodes are missing."""
+
+LONGEST_ERROR = 2000
+"""Most characters of an error that travel: it says what was given, line by line."""
 
 Kind = Literal["input", "op", "output"]
 
@@ -53,7 +58,7 @@ class _World:
 class GraphPicture:
     """What is drawn of a graph."""
 
-    def __init__(self, graph: Graph, profile: Profile | None = None) -> None:
+    def __init__(self, graph: Graph, profile: Profile | None = None, stop: Stop | None = None) -> None:
         self.made = time.time()
         self.graph = graph
         self.profile = profile
@@ -68,7 +73,10 @@ class GraphPicture:
         world.held |= {value: _held("constant", value, one) for value, one in graph.constants.items()}
         self._given(world, [*graph.inputs, *graph.seeds], [])
         self._block(world, graph, [])
-        self.missing = sum(1 for _ in graph.walk()) - sum(1 for one in self.calls if " " not in one)
+        self.ended = self._end(world, stop) if stop is not None else None
+        """The identity of the node where the function failed; None where it did not, or nobody knows where."""
+        own = sum(1 for one in self.calls if " " not in one)
+        self.missing = sum(1 for _ in graph.walk()) - own
         # What lies behind the cut is unknown, and so are the outputs that come from there.
         if not self.missing:
             self._outputs(world)
@@ -93,6 +101,33 @@ class GraphPicture:
             spread.broken,
             list(spread.bins),
         )
+
+    def _end(self, world: _World, stop: Stop) -> str | None:
+        """Draw the call that was refused, with what it was given."""
+        if stop.call is None:
+            return None
+        call, identity = stop.call, "failed call"  # with a space, as no value has one in its name
+        reads = list(call.values)
+        made = self._node(
+            "op", world, Value(identity, NONE), identity, called(call.callee), reads, list(call.scope)
+        )
+        documented: dict[str, Any] = {}
+        if call.op is not None:
+            documented = {"doc": call.op.doc, "equation": call.op.equation, "rule": call.op.rule}
+        words = f"{type(stop.error).__name__}: {stop.error}"[:LONGEST_ERROR]
+        self.nodes.append(
+            replace(
+                made,
+                op=called(call.callee),
+                dtype="",
+                attributes=texts(call.params.items()),
+                source=call.source[:LONGEST],
+                wrong=words,
+                **documented,
+            )
+        )
+        self._join(world, reads, identity)
+        return identity
 
     def _outputs(self, world: _World) -> None:
         graph = self.graph

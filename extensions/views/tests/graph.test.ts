@@ -390,9 +390,17 @@ describe('moving about', () => {
   });
 
   it('searches names, ops, scopes and dims', () => {
-    expect(search(tree.nodes.values(), 'conv2d').map(each => each.id)).toEqual(['conv']);
-    expect(search(tree.nodes.values(), 'a relu').map(each => each.id)).toEqual(['relu']);
-    expect(search(tree.nodes.values(), '  ')).toEqual([]);
+    expect(search(tree.nodes.values(), 'conv2d').nodes.map(each => each.id)).toEqual(['conv']);
+    expect(search(tree.nodes.values(), 'a relu').nodes.map(each => each.id)).toEqual(['relu']);
+    expect(search(tree.nodes.values(), '  ').nodes).toEqual([]);
+    const ids = (text: string) => search(tree.nodes.values(), text).nodes.map(each => each.id);
+    expect(ids('^conv$|^linear$')).toEqual(['conv', 'one']);
+    expect(ids('^a\\.')).toEqual(['conv', 'relu']);
+    expect(ids('\\.bias$')).toEqual(['conv']);
+    expect(search(tree.nodes.values(), 'conv(')).toEqual({
+      nodes: [],
+      problem: 'conv( is no regular expression'
+    });
   });
 
   it('finds the edge under the pointer', () => {

@@ -180,6 +180,96 @@ def test_search_opens_the_scope_that_hides_what_it_finds(harness: Harness) -> No
     harness.picture("graph-transformer")
 
 
+def test_search_takes_regular_expressions_and_lists_what_it_finds(harness: Harness) -> None:
+    root = harness.open("graph", height=700)
+    field, found = root.get_by_test_id("wb-search"), root.get_by_test_id("wb-found-list")
+    field.click()
+    field.fill("^(conv|norm)$")
+    expect(root.get_by_test_id("wb-found")).to_have_text("4 found")
+    rows = found.get_by_role("option")
+    expect(rows).to_have_count(4)
+    rows.nth(3).click()
+    assert harness.events()[-1] == {"type": "select", "id": "features.1.norm"}
+    expect(root.get_by_test_id("wb-found")).to_have_text("4 of 4")
+    harness.page.keyboard.press("ArrowDown")
+    expect(rows.nth(0)).to_have_attribute("aria-selected", "true")
+    expect(root.locator("[data-node='features.0.conv'][data-selected]")).to_be_visible()
+    harness.picture("graph-search")
+    field.fill("conv(")
+    expect(root.get_by_test_id("wb-found")).to_have_text("conv( is no regular expression")
+    expect(found).to_be_hidden()
+    harness.page.keyboard.press("Escape")
+    expect(root.get_by_test_id("wb-graph-field")).to_be_focused()
+
+
+def saved(harness: Harness, name: str) -> str:
+    """What a view saves: the text of the file."""
+    harness.page.evaluate("() => { harness.saved.length = 0; }")
+    harness.at("wb-menu-button").click()
+    harness.at("wb-menu").get_by_role("menuitem", name=name).click()
+    harness.page.wait_for_function("() => harness.saved.length === 1")
+    text: str = harness.page.evaluate("() => harness.saved[0].text")
+    return text
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_file_has_the_whole_graph_with_text_that_is_text(harness: Harness, theme: str) -> None:
+    harness.open("graph", "transformer", width=420, height=500, theme=theme)
+    harness.at("wb-unfold-all").click()
+    harness.settle()
+    svg = saved(harness, "Export SVG")
+    for block in range(12):
+        assert f'data-node="encoder.{block}.gelu"' in svg, "far below the window"
+    assert svg.count(">layer_norm</text>") == 13
+    harness.page.set_content(svg)
+    boxes = harness.page.evaluate(
+        """() => {
+          const rim = document.querySelector('svg').getBoundingClientRect();
+          return [...document.querySelectorAll('[data-testid=wb-node] > rect:first-child')].filter(rect => {
+            const box = rect.getBoundingClientRect();
+            return box.left < rim.left || box.right > rim.right || box.top < rim.top || box.bottom > rim.bottom;
+          }).length;
+        }"""
+    )
+    assert boxes == 0
+    harness.picture(f"graph-file-{theme}")
+
+
+def test_a_picture_of_a_graph_that_is_huge_fits_a_canvas(harness: Harness) -> None:
+    harness.open("graph", "flat", width=420, height=500)
+    harness.page.evaluate("() => { harness.saved.length = 0; }")
+    harness.at("wb-menu-button").click()
+    harness.at("wb-menu").get_by_role("menuitem", name="Export PNG").click()
+    harness.page.wait_for_function("() => harness.saved.length === 1", timeout=60_000)
+    assert harness.page.evaluate("() => harness.saved[0].size") > 1000
+
+
+def test_a_forward_that_fails_is_shown_as_far_as_it_came(harness: Harness) -> None:
+    root = harness.open("graph", "failed", width=420, height=600)
+    expect(root.get_by_test_id("wb-ended")).to_contain_text("The graph ends here: DimensionError: linear")
+    node = root.locator("[data-node='failed call']")
+    expect(node).to_contain_text("✕ fails here")
+    field, box = root.get_by_test_id("wb-graph-field").bounding_box(), node.bounding_box()
+    assert field and box
+    assert box["y"] + box["height"] <= field["y"] + field["height"], "it is what a person looks for"
+    harness.picture("graph-failed")
+    harness.do("show('usual')")
+    expect(root.get_by_test_id("wb-ended")).to_be_hidden()
+
+
+def test_a_measured_graph_shows_times_and_how_values_are_spread(harness: Harness) -> None:
+    root = harness.open("graph", "measured", width=900, height=700)
+    root.get_by_test_id("wb-colour").select_option("time")
+    expect(root.get_by_test_id("wb-legend")).to_contain_text("ms")
+    inspector = root.get_by_test_id("wb-inspector")
+    expect(inspector.get_by_test_id("wb-values").locator("rect")).to_have_count(32)
+    expect(inspector).to_contain_text("zeros 50 %")
+    expect(inspector).to_contain_text("3 not finite")
+    inspector.get_by_role("button", name="cell 3, line 6").click()
+    assert harness.page.evaluate("() => harness.opened") == ["cell 3, line 6"]
+    harness.picture("graph-measured")
+
+
 def test_a_selection_made_elsewhere_is_followed(harness: Harness) -> None:
     root = harness.open("graph", "transformer", height=800)
     harness.do("select({ node: 'encoder.7.gelu', from: 'shapes' })")

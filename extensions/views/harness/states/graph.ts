@@ -407,6 +407,49 @@ function hostile(): Example {
   return b.state(HOSTILE, { selected: 'a', wrong: HOSTILE });
 }
 
+/** A function that failed in its last call. */
+function failed(): Example {
+  const b = network();
+  const words =
+    'DimensionError: linear: mat1 and mat2 shapes cannot be multiplied: the last dim of the input has 10 values, the ' +
+    'weight takes 12 (in_features).';
+  b.nodes.pop();
+  b.edges.pop();
+  b.add('failed call', 'linear', [], ['head.fc2'], {
+    label: 'linear',
+    scope: ['last'],
+    dtype: '',
+    wrong: words
+  });
+  return b.state('SmallNet', { selected: 'failed call', wrong: words });
+}
+
+/** A graph that was run node by node. */
+function measured(): Example {
+  const b = network();
+  const nodes = b.nodes.map((node, index) => ({
+    ...node,
+    memory: node.bytes,
+    seconds: node.kind === 'op' ? 2e-5 * 2 ** (index % 9) : null
+  }));
+  b.nodes.splice(0, b.nodes.length, ...nodes);
+  const bins = Array.from({ length: 32 }, (_, index) =>
+    index === 0 ? 5000 : Math.round(1200 * Math.exp(-index / 6))
+  );
+  const values = {
+    node: 'features.0.relu',
+    count: 10_000,
+    low: 0,
+    high: 4.2,
+    mean: 0.51,
+    std: 0.8,
+    zeros: 0.5,
+    broken: 3,
+    bins
+  };
+  return b.state('SmallNet', { selected: 'features.0.relu', values });
+}
+
 /** Example states of the graph view, by name. */
 export const states: Record<string, () => Example> = {
   usual: () => network().state('SmallNet'),
@@ -416,6 +459,8 @@ export const states: Record<string, () => Example> = {
   flat: () => flat().state('5,000 ops', { truncated: 1200 }),
   flatter: () => flat(10_000).state('10,000 ops'),
   blocks,
+  failed,
+  measured,
   hostile,
   nothing: () => new Builder().state('an empty graph')
 };

@@ -65,9 +65,21 @@ function load(url: string): Promise<HTMLImageElement> {
   });
 }
 
+const MOST_SIDE = 16_000;
+const MOST_PIXELS = 120e6;
+
 async function svgCanvas(text: string): Promise<HTMLCanvasElement> {
   const image = await load('data:image/svg+xml;charset=utf-8,' + encodeURIComponent(text));
-  const canvas = h('canvas', { width: image.width * 2, height: image.height * 2 });
+  // Browsers make no canvas of more pixels than this, in one direction or in all.
+  const fine = Math.min(
+    2,
+    MOST_SIDE / Math.max(image.width, image.height, 1),
+    Math.sqrt(MOST_PIXELS / Math.max(image.width * image.height, 1))
+  );
+  const canvas = h('canvas', {
+    width: Math.max(1, Math.floor(image.width * fine)),
+    height: Math.max(1, Math.floor(image.height * fine))
+  });
   canvas.getContext('2d')?.drawImage(image, 0, 0, canvas.width, canvas.height);
   return canvas;
 }

@@ -5,6 +5,17 @@ export const GRAPH_CSS = `
 .wb-graph-tools { display: flex; flex-wrap: wrap; gap: 6px 8px; align-items: center; flex: none; }
 .wb-graph-tools .wb-input { width: 150px; }
 .wb-graph-tools .wb-spacer { flex: 1; }
+.wb-graph-finder { position: relative; display: inline-flex; align-items: center; gap: 8px; }
+.wb-graph-list { position: absolute; z-index: 5; top: 100%; left: 0; margin: 2px 0 0; padding: 4px 0; width: 280px; max-height: 240px; overflow: auto; list-style: none; font-size: 12px;
+  background: var(--wb-paper); border: 1px solid var(--wb-line-strong); border-radius: 4px; box-shadow: 0 4px 12px rgb(0 0 0 / 20%); }
+.wb-graph-list li { padding: 2px 8px; cursor: pointer; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.wb-graph-list li:hover { background: var(--wb-sunk); }
+.wb-graph-list li[aria-selected='true'] { background: color-mix(in srgb, var(--wb-accent) 18%, var(--wb-paper)); }
+.wb-graph-export { position: absolute; width: 1px; height: 1px; overflow: hidden; opacity: 0; pointer-events: none; }
+.wb-graph-values { width: 100%; height: 48px; display: block; }
+.wb-graph-values rect { fill: var(--wb-accent); }
+.wb-graph-ends { display: flex; justify-content: space-between; font-size: 11px; color: var(--wb-quiet); font-variant-numeric: tabular-nums; }
+.wb-graph-held { margin-bottom: 4px; overflow-wrap: anywhere; }
 .wb-graph-found { font-size: 11px; color: var(--wb-quiet); min-width: 48px; }
 .wb-graph-main { display: grid; grid-template-columns: minmax(0, 1fr); flex: 1 1 auto; min-height: 300px; gap: 12px; }
 .wb-graph-main[data-map] { grid-template-columns: minmax(0, 1fr) 104px; }
@@ -29,7 +40,7 @@ export const GRAPH_CSS = `
 .wb-g-dim { font-size: 10px; font-weight: 600; fill: var(--wb-ink); }
 .wb-g-scope[data-kind='block'] > rect:first-child { stroke-dasharray: 4 3; }
 .wb-g-scope:is([data-kind='if'], [data-kind='loop'], [data-kind='function']) > rect:first-child { stroke: var(--wb-line-strong); }
-.wb-g-node[data-wrong] > rect:first-child { stroke: var(--wb-wrong, #c0392b); stroke-width: 2.5; }
+.wb-g-node[data-wrong] > rect:first-child { stroke: var(--wb-wrong) !important; stroke-width: 2.5 !important; stroke-dasharray: none !important; }
 .wb-g-fold { font-size: 13px; font-weight: 600; fill: var(--wb-quiet); }
 [data-selected] > rect:first-child { stroke: var(--wb-accent) !important; stroke-width: 2.5 !important; }
 [data-found]:not([data-selected]) > rect:first-child { stroke: var(--wb-warn) !important; stroke-width: 2.5 !important; stroke-dasharray: 5 2; }

@@ -102,6 +102,9 @@ function nodeFace(item: Extract<Item, { kind: 'node' }>, look: Look): Face {
   if (node.quantization) {
     say(node.quantization);
   }
+  if (node.wrong) {
+    say('✕ fails here');
+  }
   if (look.parameters && node.held.length > 0) {
     y += 4;
     const prefix = node.scope.length > 0 ? `${node.scope.join('.')}.` : '';

@@ -1,6 +1,6 @@
-/** The search field of a graph: what it finds, and going from one find to the next. */
+/** The search field of a graph, the list of what it finds, and going from one find to the next. */
 import type { GraphNode } from '../protocol';
-import { h, setText } from '../common/dom';
+import { h, replace, setText } from '../common/dom';
 import { grouped } from '../common/numbers';
 import { search } from './navigate';
 
@@ -17,49 +17,111 @@ export interface FinderEvents {
   redraw(): void;
 }
 
-/** The field, and how much was found. */
+/** The list shows so many; the others are found all the same, and marked. */
+const LISTED = 60;
+
+let lists = 0;
+
+/** The field, how much was found, and the list of it. */
 export class Finder {
   readonly field = h('input', {
     type: 'search',
     class: 'wb-input',
     placeholder: '/ search',
-    'aria-label': 'Search the graph',
+    role: 'combobox',
+    'aria-label': 'Search the graph, by words or regular expressions',
+    'aria-autocomplete': 'list',
+    'aria-expanded': 'false',
+    title: 'Words, or regular expressions: conv|linear, ^layer[34], \\.weight$',
     'data-testid': 'wb-search'
   });
-  readonly element: HTMLElement;
   readonly text = h('span', {
     class: 'wb-graph-found',
     'aria-live': 'polite',
     'data-testid': 'wb-found'
   });
+  readonly list: HTMLElement;
+  readonly element: HTMLElement;
   /** The nodes found, in order. */
   found: readonly string[] = [];
   private at = -1;
 
   constructor(private readonly events: FinderEvents) {
-    this.element = h('span', { class: 'wb-graph-finder' }, this.field, this.text);
+    lists += 1;
+    this.list = h('ul', {
+      class: 'wb-graph-list',
+      role: 'listbox',
+      id: `wb-graph-list-${lists}`,
+      'aria-label': 'What was found',
+      'data-testid': 'wb-found-list',
+      hidden: true
+    });
+    this.field.setAttribute('aria-controls', this.list.id);
+    this.element = h('span', { class: 'wb-graph-finder' }, this.field, this.text, this.list);
     this.field.addEventListener('input', () => this.find());
     this.field.addEventListener('keydown', event => this.key(event));
+    this.element.addEventListener('focusout', () => this.open(false));
+    this.field.addEventListener('focus', () => this.open(true));
+    // Not a click: by then the field would have lost the focus, and the list would be gone.
+    this.list.addEventListener('pointerdown', event => {
+      const entry = (event.target as Element).closest<HTMLElement>('[data-found-at]');
+      if (entry) {
+        event.preventDefault();
+        this.jumpTo(Number(entry.dataset['foundAt']));
+        this.events.choose(this.found[this.at]!);
+      }
+    });
   }
 
   private find(): void {
-    this.found = search(this.events.nodes(), this.field.value).map(node => node.id);
+    const { nodes, problem } = search(this.events.nodes(), this.field.value);
+    this.found = nodes.map(node => node.id);
     this.at = -1;
-    const text = this.field.value.trim();
-    setText(this.text, text ? `${grouped(this.found.length)} found` : '');
+    const asked = this.field.value.trim() !== '';
+    setText(this.text, problem || (asked ? `${grouped(this.found.length)} found` : ''));
+    this.field.setAttribute('aria-invalid', String(problem !== ''));
+    const rows = nodes.slice(0, LISTED).map((node, index) => entry(node, index, this.list.id));
+    const rest = nodes.length - rows.length;
+    replace(
+      this.list,
+      ...rows,
+      rest > 0 ? h('li', { class: 'wb-quiet', role: 'presentation' }, `and ${grouped(rest)} more`) : null
+    );
+    this.open(true);
     if (this.found.length === 1) {
       this.jump(1);
     }
     this.events.redraw();
   }
 
+  private open(open: boolean): void {
+    // One find is shown already.
+    const shown = open && this.found.length > 1;
+    this.list.hidden = !shown;
+    this.field.setAttribute('aria-expanded', String(shown));
+  }
+
   private jump(step: number): void {
     const count = this.found.length;
     if (count > 0) {
-      this.at = (this.at + step + count) % count;
-      setText(this.text, `${this.at + 1} of ${grouped(count)}`);
-      this.events.show(this.found[this.at]!);
+      this.jumpTo((this.at < 0 && step < 0 ? 0 : this.at) + step);
     }
+  }
+
+  private jumpTo(index: number): void {
+    const count = this.found.length;
+    this.at = (index + count) % count;
+    setText(this.text, `${this.at + 1} of ${grouped(count)}`);
+    for (const row of this.list.querySelectorAll('[data-found-at]')) {
+      const here = row.getAttribute('data-found-at') === String(this.at);
+      row.setAttribute('aria-selected', String(here));
+      if (here) {
+        this.field.setAttribute('aria-activedescendant', row.id);
+        // Only the list: `scrollIntoView` would move the page, too.
+        this.list.scrollTop = (row as HTMLElement).offsetTop - this.list.clientHeight / 2;
+      }
+    }
+    this.events.show(this.found[this.at]!);
   }
 
   private key(event: KeyboardEvent): void {
@@ -69,6 +131,8 @@ export class Finder {
       if (id !== undefined) {
         this.events.choose(id);
       }
+    } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      this.jump(event.key === 'ArrowDown' ? 1 : -1);
     } else if (event.key === 'Escape') {
       this.field.value = '';
       this.find();
@@ -79,4 +143,21 @@ export class Finder {
     event.preventDefault();
     event.stopPropagation();
   }
+}
+
+function entry(node: GraphNode, index: number, list: string): HTMLElement {
+  const where = [node.op === node.label ? '' : node.op, node.scope.join('.')].filter(Boolean).join(' · ');
+  return h(
+    'li',
+    {
+      role: 'option',
+      id: `${list}-${index}`,
+      'data-found-at': index,
+      'aria-selected': 'false',
+      title: [node.label, where, node.source].filter(Boolean).join(' · ')
+    },
+    h('b', {}, node.label || node.id),
+    ' ',
+    h('span', { class: 'wb-quiet' }, where)
+  );
 }

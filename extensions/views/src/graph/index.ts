@@ -4,10 +4,10 @@ import { StateError } from '../common/buffers';
 import { h, replace, setText } from '../common/dom';
 import type { Exports } from '../common/exporting';
 import { grouped } from '../common/numbers';
-import { button, select } from '../common/parts';
+import { button, Notice, select } from '../common/parts';
 import { Picture } from '../common/picture';
 import { fitCamera, HandCamera, keptCamera, MARGIN, Minimap } from './camera';
-import { COLOUR_CHOICES, makeColouring, type ColourBy } from './colouring';
+import { COLOUR_CHOICES, makeColouring, type ColourBy, type Colouring } from './colouring';
 import { GRAPH_CSS } from './css';
 import { Finder } from './finder';
 import { described, Folds } from './folds';
@@ -43,6 +43,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     'data-testid': 'wb-truncated',
     hidden: true
   });
+  private readonly ended = new Notice('wrong', 'wb-ended');
   private readonly main: HTMLElement;
   private readonly page: HTMLElement;
   private readonly folds = new Folds();
@@ -54,8 +55,9 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   private shape = '';
   private planted = '';
   private fitted = false;
-  /** What puts the newest layout and colours into the scene. */
-  private unpainted: (() => void) | null = null;
+  /** Whether the scene has another layout or other colours than the newest. */
+  private unpainted = false;
+  private colouring: Colouring | null = null;
   /** Whether a person has asked for the whole graph, however small. */
   private whole = false;
   /** What the camera was placed for. */
@@ -111,6 +113,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       { style: 'display: contents' },
       this.tools(),
       this.truncated,
+      this.ended.element,
       this.main,
       this.legend,
       this.live
@@ -136,6 +139,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     ]);
     const other = shape !== this.shape;
     this.shape = shape;
+    this.ended.say(state.wrong && `The graph ends here: ${state.wrong}`);
     this.truncated.hidden = state.truncated === 0;
     replace(
       this.truncated,
@@ -167,8 +171,10 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       return;
     }
     this.roomed(width, height);
-    this.unpainted?.();
-    this.unpainted = null;
+    if (this.unpainted) {
+      this.unpainted = false;
+      this.repaint(this.scene);
+    }
     this.settle(this.folds.layout, { width, height, inspecting: this.main.hasAttribute('data-inspect') });
     const marks = {
       selected: this.selected,
@@ -209,6 +215,10 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       this.whole &&= this.fitted;
       this.hand.place(fitCamera(layout, now.width, now.height, this.whole));
       this.fitted = true;
+      const failed = this.state?.wrong ? this.folds.box(this.selected) : undefined;
+      if (failed) {
+        this.hand.reveal(failed);
+      }
     } else if (resized) {
       this.hand.camera = keptCamera(layout, this.hand.camera, before, now);
       const chosen = this.folds.box(this.selected);
@@ -224,10 +234,26 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       return {};
     }
     return {
-      svg: () => this.scene.svg,
+      svg: () => this.wholePicture(),
       csv: () => nodesTable(state),
       json: () => state
     };
+  }
+
+  /** All of the graph as it is unfolded, not only what the window shows. */
+  private wholePicture(): SVGSVGElement {
+    const scene = new Scene();
+    this.repaint(scene);
+    scene.drawWhole();
+    // A picture has styles only in the page; it is read at once, and gone with the next turn.
+    const place = h(
+      'div',
+      { class: 'wb-graph-export', 'aria-hidden': 'true' },
+      scene.svg as unknown as HTMLElement
+    );
+    this.element.append(place);
+    setTimeout(() => place.remove(), 0);
+    return scene.svg;
   }
 
   protected override themeChanged(): void {
@@ -317,12 +343,20 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     }
     const items = [...layout.boxes.values()].map(box => box.item);
     const colouring = makeColouring(this.colourBy, [...tree.nodes.values()], items, theme.dark, theme.paper);
+    this.colouring = colouring;
     // Not cleared before it is drawn anew: until then, and in a place that has no size for a moment, the old one stays.
-    const { look } = this.folds;
-    this.unpainted = () => this.scene.reset(layout, look, { colouring, dark: theme.dark });
+    this.unpainted = true;
     replace(this.legend, ...colouring.legend.map(entry => h('span', {}, dot(entry.colour), entry.text)));
     this.inspect();
     this.frame.request();
+  }
+
+  /** Puts the newest layout and colours into a scene. */
+  private repaint(scene: Scene): void {
+    const { layout, look } = this.folds;
+    if (layout && this.colouring) {
+      scene.reset(layout, look, { colouring: this.colouring, dark: this.theme.dark });
+    }
   }
 
   private lookSwitch(what: 'parameters' | 'symbols', title: string): HTMLButtonElement {

@@ -123,7 +123,6 @@ export class Inspector {
     ];
     return [
       title,
-      node.wrong ? h('p', { class: 'wb-notice', 'data-kind': 'wrong' }, node.wrong) : null,
       where ? h('p', { class: 'wb-quiet' }, where) : null,
       node.doc ? h('p', {}, node.doc) : null,
       node.equation ? section('equation', h('code', {}, node.equation)) : null,
@@ -132,7 +131,9 @@ export class Inspector {
         'gives',
         node.dims.length > 0
           ? h('span', { class: 'wb-chips' }, ...node.dims.map(dim => chip(dim, dark)))
-          : 'a scalar',
+          : node.wrong
+            ? 'nothing: here it fails'
+            : 'a scalar',
         node.sizes.length > 0 ? h('p', { class: 'wb-quiet' }, `in any run: ${inAnyRun(node)}`) : null,
         node.quantization ? h('p', { class: 'wb-quiet' }, node.quantization) : null
       ),

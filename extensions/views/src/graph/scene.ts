@@ -20,6 +20,8 @@ export interface Camera {
 const FAR_SCALE = 0.34;
 const FAR_COUNT = 420;
 const LABEL_SCALE = 0.55;
+/** Around a picture in a file. */
+const RIM = 16;
 
 /** What is marked. */
 export interface Marks {
@@ -99,6 +101,23 @@ export class Scene {
     this.show(wanted, marks);
     this.light(marks);
     this.label(layout, camera, window, far, marks);
+  }
+
+  /** Draws all of it, as large as it is and whatever a window would show: for a file. */
+  drawWhole(): void {
+    const { layout } = this;
+    if (!layout) {
+      return;
+    }
+    const [width, height] = [layout.width + 2 * RIM, layout.height + 2 * RIM];
+    this.svg.setAttribute('viewBox', `${-RIM} ${-RIM} ${width} ${height}`);
+    this.far.remove();
+    this.show([...layout.boxes.values()], { selected: null, found: new Set(), hovered: null });
+    for (const { label } of layout.routes) {
+      if (label) {
+        this.labels.appendChild(labelFigure(label, this.paint!.dark));
+      }
+    }
   }
 
   private show(boxes: readonly Box[], marks: Marks): void {
