@@ -290,6 +290,15 @@ def test_a_module_of_another_path_is_one_line() -> None:
     assert found.notes == (f"module (none) → inner: {len(graph.nodes)} nodes",)
 
 
+def test_a_graph_without_modules_has_moved_nothing() -> None:
+    graph = trace(models.LeNet().eval(), {"N": 2, "C": 1, "H": 28, "W": 28})
+    bare = graph.copy()
+    for node in bare.nodes:
+        node.scope = ()
+    assert diff(graph, bare).empty
+    assert diff(bare, graph).empty
+
+
 def test_what_goes_in_and_comes_out_is_noted() -> None:
     one = trace(lambda x: x.exp(), wb.ones(N=2))
     other = trace(lambda x, y: (x.exp(), y), wb.ones(N=2), wb.ones(C=3))

@@ -55,6 +55,8 @@ class _Difference:
         self._called = {one: other.name for one, other in found.functions}
         self._places: dict[Node, Place] = {}
         self._instead: dict[Node, Node] = {}
+        # A graph from elsewhere, such as a file, may know of no modules: then nothing has moved out of them.
+        self._modules = all(any(node.scope for node in side.facts) for side in (found.before, found.after))
 
     def result(self) -> GraphDiff:
         """Return the nodes of both in order, each with what is different about it."""
@@ -125,7 +127,7 @@ class _Difference:
         """Yield how a node's place differs, but for modules that have another path as a whole."""
         one, other = self._places[before], self._places[after]
         path = before.scope, after.scope
-        if one != other and (path[0] == path[1] or path in self._renamed):
+        if one != other and (path[0] == path[1] or path in self._renamed or not self._modules):
             # The same module, by its path or as a whole: what is left are the blocks and the function around it.
             one, other = _around(before, one), _around(after, other)
         if one != other:
