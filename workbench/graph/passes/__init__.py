@@ -17,6 +17,7 @@ from workbench.graph.passes.fuse_conv_batch_norm import fuse_conv_batch_norm
 from workbench.graph.passes.fuse_convolutions import fuse_convolutions
 from workbench.graph.passes.fuse_elementwise import fuse_elementwise
 from workbench.graph.passes.inline import inline
+from workbench.graph.passes.normal_forms import normal_forms
 from workbench.graph.passes.outline import outline
 from workbench.graph.passes.peephole import peephole
 from workbench.graph.passes.unroll import unroll
@@ -34,6 +35,7 @@ __all__ = [
     "fuse_convolutions",
     "fuse_elementwise",
     "inline",
+    "normal_forms",
     "outline",
     "peephole",
     "run_passes",

@@ -80,6 +80,8 @@ def _known(node: Node, graph: Graph, outliner: Outliner) -> bool:
         return False
     if not all(isinstance(one, Value) and one in graph.constants for one in held):
         return False
+    if any(graph.constants[one].requires_grad for one in held):
+        return False
     alone = all(len(outliner.readers(one)) == 1 and one not in outliner.needed for one in held)
     plain = all(one.tensor.dtype == node.outputs[0].tensor.dtype for one in (first, *held))
     matrices = len(held[0].tensor.dims.sizes) == 2 and len(first.tensor.dims.sizes) > 1

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dims import Dims
+from workbench.base.dims import Dims, broadcast_size
 from workbench.base.errors import DimensionError
+from workbench.base.symbolic_size import hint
 from workbench.core import dispatch
 from workbench.core.dtype_rules import ATTENDED, ATTENDED_GRADIENT
 from workbench.core.families import grid, unbroadcast
@@ -35,6 +36,12 @@ def _unseen(queries: int, keys: int, dtype: Any) -> Array:
     return np.triu(np.full((queries, keys), -np.inf), 1).astype(dtype)
 
 
+def _stretches(size: Any, to: Any) -> bool:
+    """Say whether a size is another, or 1; of sizes of a trace no more is asked than that."""
+    found = broadcast_size(size, to)
+    return found is not None and bool(hint(found) == hint(to))
+
+
 def _dims(
     query: Dims,
     key: Dims,
@@ -50,7 +57,7 @@ def _dims(
     scores = (*q[:3], *k[2:3])
     fits = len(q) == len(k) == len(v) == 4 and q[:2] == k[:2] == v[:2] and q[3] == k[3] and k[2] == v[2]
     if fits and mask is not None:
-        fits = len(mask.sizes) == 4 and all(a in (1, b) for a, b in zip(mask.sizes, scores, strict=True))
+        fits = len(mask.sizes) == 4 and all(map(_stretches, mask.sizes, scores))
     if not fits:
         raise DimensionError(
             "attention takes query [N, H, L, E], key [N, H, S, E], value [N, H, S, V] and a mask that stretches to "
