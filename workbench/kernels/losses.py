@@ -1,4 +1,4 @@
-"""Losses of values against targets in float32, each or together, and gradients through them."""
+"""Losses of values against targets in float32, likelihoods of classes too, each or together, and gradients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.kernels._arrays import FLOAT32
+from workbench.base.errors import DimensionIndexError
+from workbench.kernels._arrays import FLOAT32, FLOAT64
 from workbench.kernels.loader import native
 from workbench.kernels.registry import Kernel, register
 
@@ -49,7 +50,58 @@ def _divergence(run: Callable[..., Any], of_logs: Callable[..., Any]) -> Callabl
     return lambda *arrays, reduction, log_target: (of_logs if log_target else run)(*arrays, reduction)
 
 
+_INT64 = np.dtype(np.int64)
+
+
+def _accepts_likelihood(x: Any, target: Any, weight: Any = None, **params: Any) -> bool:
+    return (
+        type(x) is np.ndarray
+        and (x.dtype == FLOAT32 or x.dtype == FLOAT64)
+        and x.ndim >= 2
+        and x.size > 0
+        and _are_classes(x, target, weight)
+    )
+
+
+def _are_classes(x: Any, target: Any, weight: Any) -> bool:
+    return (
+        type(target) is np.ndarray
+        and target.dtype == _INT64
+        and (weight is None or (type(weight) is np.ndarray and weight.dtype == x.dtype))
+    )
+
+
+def _accepts_likelihood_gradient(
+    g: Any, target: Any, weight: Any = None, *, sizes: tuple[int, ...], **params: Any
+) -> bool:
+    return (
+        type(g) is np.ndarray
+        and (g.dtype == FLOAT32 or g.dtype == FLOAT64)
+        and len(sizes) >= 2
+        and 0 not in sizes
+        and _are_classes(g, target, weight)
+    )
+
+
+def _of_classes(run: Callable[..., Any], classes_of: Callable[..., int]) -> Callable[..., Any]:
+    def checked(*arrays: Any, **params: Any) -> Any:
+        try:
+            return run(*arrays, **params)
+        except IndexError as error:
+            raise DimensionIndexError(
+                f"Target {error} is out of bounds: the input has {classes_of(*arrays, **params)} classes.",
+                op="nll_loss",
+            ) from None
+
+    return checked
+
+
 if native is not None:
+    _CLASSES = ("float32 or float64 values, int64 classes",)
+    _run = _of_classes(native.nll_loss, lambda x, *rest, **params: x.shape[1])
+    register(Kernel("nll_loss", _run, _accepts_likelihood, _CLASSES))
+    _run = _of_classes(native.nll_loss_gradient, lambda *arrays, sizes, **params: sizes[1])
+    register(Kernel("nll_loss_gradient", _run, _accepts_likelihood_gradient, _CLASSES))
     for _name, _loss, _through in (
         ("mse_loss", native.mse_loss, native.mse_loss_gradient),
         ("l1_loss", native.l1_loss, native.l1_loss_gradient),

@@ -10,6 +10,7 @@
 #include "eager/module.hpp"
 #include "elementwise.hpp"
 #include "engine.hpp"
+#include "extremes.hpp"
 #include "fourier.hpp"
 #include "group_norm.hpp"
 #include "index.hpp"
@@ -18,6 +19,7 @@
 #include "matmul.hpp"
 #include "matmul_bfloat16.hpp"
 #include "memory.hpp"
+#include "nll_loss.hpp"
 #include "parametric_elementwise.hpp"
 #include "pooling.hpp"
 #include "pooling_planes.hpp"
@@ -32,7 +34,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 31;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 32;  // as INTERFACE in workbench/kernels/loader.py
     nanobind::set_leak_warnings(false);  // a thread that runs to the end keeps what it works with
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
@@ -59,6 +61,8 @@ NB_MODULE(_kernels, module) {
     workbench::bind_group_norm(module);
     workbench::bind_order(module);
     workbench::bind_index(module);
+    workbench::bind_extremes(module);
+    workbench::bind_nll_loss(module);
     workbench::bind_pooling(module);
     workbench::bind_pooling_planes(module);
     workbench::bind_quantize(module);

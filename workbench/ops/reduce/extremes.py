@@ -289,6 +289,9 @@ def pick_all(op: Op, input: Any) -> Tensor:
 
 def pick_along(op: Op, input: Any, dim: int | str, keepdim: bool, name: str, **params: Any) -> ValuesIndices:
     """Pick one value along a dim that is not empty."""
+    sizes = input.payload.shape
+    if type(dim) is int and -len(sizes) <= dim < len(sizes) and sizes[dim] != 0:
+        return index_pair(op(input, dim=dim % len(sizes), keepdim=keepdim, **params))
     at = dim_index(dims_of(input), dim, name)
     # For its refusal: NumPy would say it in words of its own.
     nonempty_axes(input, dim, name)
@@ -354,6 +357,10 @@ def _extreme(
 
 def _index_of(op: str, input: Any, dim: int | str | None, keepdim: bool) -> Tensor:
     ordered(input, op)
+    sizes = input.payload.shape
+    if type(dim) is int and -len(sizes) <= dim < len(sizes) and sizes[dim] != 0:
+        at: Tensor = getattr(ops, op)(input, dim=(dim % len(sizes),), keepdim=keepdim)
+        return at
     dims = dims_of(input)
     if dim is None:
         if dims.numel == 0:

@@ -1,0 +1,9 @@
+#pragma once
+
+#include "layout.hpp"
+
+namespace workbench {
+
+void bind_extremes(nb::module_& module);
+
+}  // namespace workbench
