@@ -85,7 +85,7 @@ def _average_pool(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     params = low.params(node)
     kind = "average_padded" if params.get("count_include_pad", True) else "average"
-    if params.get("divisor") is not None:
+    if params.get("divisor_override") is not None:
         raise NotLowered("it divides by a number of its own")
     sizes = (params["kernel"], params["stride"], params["padding"], (1, 1))
     return int(low.program.pool(low.slot(node.inputs[0]), kind, *map(list, sizes)))

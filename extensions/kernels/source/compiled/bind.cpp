@@ -80,6 +80,7 @@ void bind_program(nb::module_& module) {
         .def("reshape", &Program::reshape)
         .def("permute", &Program::permute)
         .def("part", &Program::part)
+        .def("shape", &Program::shape)
         .def("finish", &Program::finish)
         .def("run", &Program::run)
         .def_prop_ro("steps", &Program::steps)

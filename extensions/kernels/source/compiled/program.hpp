@@ -102,6 +102,7 @@ class Program {
     // The results; none where an input has values of which a step of this program would make something else than they are.
     std::optional<std::vector<nb::object>> run(const std::vector<Input<float>>& inputs);
 
+    Dims shape(int x) const { return at(x).layout.get_dims(); }
     std::vector<std::pair<std::string, std::int64_t>> steps() const;
     std::int64_t arena_bytes() const { return static_cast<std::int64_t>(arena_); }
     std::int64_t unshared_bytes() const { return static_cast<std::int64_t>(unshared_); }
@@ -116,7 +117,6 @@ class Program {
     int laid(int x, const Layout& layout);  // the same values, lying so
     int plain(int x) { return laid(x, plain_layout(shape(x))); }
     Layout plain_layout(const Dims& shape) const;
-    Dims shape(int x) const { return slots_[static_cast<std::size_t>(x)].layout.get_dims(); }
     const Slot& at(int x) const;
     bool may_write(int x) const { return spaces_[static_cast<std::size_t>(at(x).space)].where == Space::Where::arena; }
     int result_for(const Layout& layout, const std::vector<After>& after);
