@@ -320,3 +320,62 @@ def test_a_trace_of_an_opened_file_calls_its_inputs_as_the_file_does():
     opened = wb.onnx.load(saved(wb.add, wb.ones(2), wb.ones(2), input_names=["left side", "lambda"]))
     graph = wb.graph.trace(opened, wb.ones(2), wb.ones(2))
     assert [one.name for one in graph.inputs] == ["left_side", "lambda_"]
+
+
+BRANCHES = """g(%x : f32[N:3, ·:2]):
+  %s : f32[] = sum(%x, dim=(0, 1), keepdim=False)
+  %gt : bool[] = gt(%s, 0)
+  %c : bool = builtins.bool(%gt)
+  %y : f32[N:3, ·:2] = if(%c):
+    then():
+      %a : f32[N:3, ·:2] = mul(%x, 2)
+      return %a
+    else():
+      return %x
+  %z : f32[N:3, ·:2] = relu(%y)
+  return %z"""
+
+TURNS = """g(%x : f32[N:3], %n : int):
+  %m : int = operator.add(%n, 1)
+  %y : f32[N:3] = loop(%m, True, %x):
+    body(%i : int, %v : f32[N:3]):
+      %w : f32[N:3] = add(%v, %i)
+      %k : f32[N:3] = mul(%w, %x)
+      %s : f32[] = sum(%k, dim=(0,), keepdim=False)
+      %lt : bool[] = lt(%s, 100)
+      %b : bool = builtins.bool(%lt)
+      return %b, %k
+  return %y"""
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_if_is_one_in_the_file(sign):
+    graph = wb.graph.parse(BRANCHES)
+    opened = wb.onnx.load(saved(graph))
+    x = wb.randn(4, 2).abs() * sign
+    assert wb.equal(opened(x), graph(x.rename("N", None)).rename(None))
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_a_loop_is_one_in_the_file(count):
+    graph = wb.graph.parse(TURNS)
+    opened = wb.onnx.load(saved(graph))
+    x = wb.tensor([1.0, 2.0, 0.5, -1.0])
+    assert wb.equal(opened(x, wb.tensor(count)), graph(x.rename("N"), count).rename(None))
+
+
+def test_a_function_whose_types_are_not_known_is_named_with_its_line():
+    graph = wb.graph.parse("g(%x : tensor):\n  %y : tensor = Tensor.abs(%x)\n  return %y")
+    with pytest.raises(wb.onnx.OnnxError, match=r"Tensor\.abs, once.*a function by its name"):
+        saved(graph)
+
+
+def test_an_opened_file_is_written_as_it_was():
+    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten())
+    data = saved(model, wb.ones(N=2, C=1, H=5, W=5), opset=14)
+    opened = wb.onnx.load(data)
+    again = wb.onnx.load(saved(opened))
+    assert str(again.signature) == str(opened.signature)
+    assert (again.versions, [*dict(again.named_parameters())]) == ({"": 14}, ["0.weight", "0.bias"])
+    x = wb.randn(3, 1, 6, 5)
+    assert wb.equal(again(x), opened(x))

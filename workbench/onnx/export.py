@@ -15,6 +15,8 @@ from workbench.graph.types import TensorType
 from workbench.nn import Module
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.messages import Message
+from workbench.onnx.module import OnnxModule
+from workbench.onnx.signatures import Signature
 from workbench.onnx.writing import families as _families  # noqa: F401
 from workbench.onnx.writing.graphs import Wanted, model_message
 from workbench.onnx.writing.saving import put
@@ -35,7 +37,7 @@ def save(
     model: Module | Graph | Callable[..., Any],
     path: str | os.PathLike[str] | BinaryIO,
     *examples: Any,
-    opset: int = 17,
+    opset: int | None = None,
     input_names: Sequence[str] = (),
     output_names: Sequence[str] = (),
     dim_names: Mapping[str, Mapping[int, str]] | None = None,
@@ -54,7 +56,8 @@ def save(
         model: what is written; a module is put into evaluation mode meanwhile, unless `training` says otherwise.
         path: a path, or a file that is open for writing bytes. What is there stays until the new file is whole.
         examples: inputs of the model; of a graph none.
-        opset: which version of the operators the file is written for, 13 to 23.
+        opset: which version of the operators the file is written for, 13 to 23; 17 where none is given. A file that was
+            opened, and is given without examples, is written node by node, for the version that it had.
         input_names: what the inputs are called in the file, the first ones first; the others as in the graph.
         output_names: the same for the outputs.
         dim_names: what sizes are called, by the name of the input and the place of the dim.
@@ -78,10 +81,19 @@ def save(
 
 
 def _message(
-    model: Any, examples: tuple[Any, ...], dynamic: bool, training: bool | None, dim_names: Any, opset: int,
+    model: Any, examples: tuple[Any, ...], dynamic: bool, training: bool | None, dim_names: Any, opset: int | None,
     input_names: Sequence[str], output_names: Sequence[str], doc: str, metadata: Mapping[str, str] | None, **_: Any,
 ) -> Message:  # fmt: skip
-    graph = _graph_of(model, examples, training)
+    opened = isinstance(model, OnnxModule) and not examples
+    ports = None
+    if opened:
+        ports = model.signature
+        opset = model.versions.get("", 17) if opset is None else opset
+        input_names = input_names or [one.name for one in ports.inputs]
+        output_names = output_names or [one.name for one in ports.outputs]
+        dim_names = {**_names_in(ports), **(dim_names or {})}
+    opset = 17 if opset is None else opset
+    graph = model.graph if opened else _graph_of(model, examples, training)
     named = _checked_dims(graph, input_names, dim_names or {})
     fixed: dict[Symbol, int] = {} if dynamic else _of_today(graph, input_names, named)
     if type(opset) is not int:
@@ -96,8 +108,17 @@ def _message(
         doc,
         metadata or {},
         ("workbench", __version__),
+        ports,
     )
     return model_message(graph, wanted)
+
+
+def _names_in(ports: Signature) -> dict[str, dict[int, str]]:
+    """Return what a file calls the sizes of its inputs."""
+    return {
+        one.name: {i: size for i, size in enumerate(one.sizes or ()) if isinstance(size, str)}
+        for one in ports.inputs
+    }
 
 
 def _names_of(graph: Graph, input_names: Sequence[str]) -> list[str]:

@@ -39,6 +39,7 @@ class OnnxModule(Module):
         self._signature = Signature((), ())
         self._places: Mapping[str, Value] = {}
         self._unknown: Mapping[str, int] = {}
+        self._versions: Mapping[str, int] = {}
 
     @property
     def graph(self) -> Graph:
@@ -49,6 +50,11 @@ class OnnxModule(Module):
     def signature(self) -> Signature:
         """What it takes and gives: names, types, sizes."""
         return self._signature
+
+    @property
+    def versions(self) -> Mapping[str, int]:
+        """Which version of each domain of operators the file was written for."""
+        return MappingProxyType(dict(self._versions))
 
     @property
     def unknown(self) -> Mapping[str, int]:
@@ -183,6 +189,7 @@ def load(source: str | os.PathLike[str] | bytes | BinaryIO) -> OnnxModule:
         [inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_ONLY) for one in module._graph.inputs]
     )
     module._places, module._unknown = builder.places, dict(builder.unknown)
+    module._versions = dict(model.versions)
     return module.eval()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.base.dims import MAXIMUM_DIMS, Dims
@@ -32,6 +32,8 @@ class Port:
     dtype: DType | None
     sizes: tuple[int | str | None, ...] | None
     """A name for a size that is one wherever it stands; None, for all, where the file says nothing."""
+    said: Any = field(default=None, compare=False, repr=False)
+    """The type as the file writes it."""
 
     @property
     def names(self) -> tuple[str | None, ...]:
@@ -131,14 +133,14 @@ def signature(proto: Any) -> Signature:
 def _port(info: Any) -> Port:
     kind = info.type.WhichOneof("value") or "tensor_type"
     if kind != "tensor_type":
-        return Port(info.name, kind.removesuffix("_type"), None, None)
+        return Port(info.name, kind.removesuffix("_type"), None, None, info.type)
     tensor = info.type.tensor_type
     dtype = data_type(tensor.elem_type) if tensor.elem_type else None
     if not tensor.HasField("shape"):
-        return Port(info.name, "tensor", dtype, None)
+        return Port(info.name, "tensor", dtype, None, info.type)
     if len(tensor.shape.dim) > MAXIMUM_DIMS:
         raise OnnxError(f"{short(info.name)} claims {len(tensor.shape.dim)} dims, and no tensor has so many")
-    return Port(info.name, "tensor", dtype, tuple(map(_size, tensor.shape.dim)))
+    return Port(info.name, "tensor", dtype, tuple(map(_size, tensor.shape.dim)), info.type)
 
 
 def _size(dim: Any) -> int | str | None:

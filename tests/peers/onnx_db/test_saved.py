@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.onnx_files.test_save import MODELS, flat, saved
+from tests.onnx_files.test_save import BRANCHES, MODELS, TURNS, flat, saved
 from tests.peers.onnx_db.written import SKIPPED, WITHOUT, WORKS
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.op import table
@@ -193,3 +193,15 @@ def test_a_model_that_only_rounds_is_written_as_pairs():
         wanted = prepared(x).numpy()
     (found,) = run.run(None, {run.get_inputs()[0].name: x.numpy()})
     assert np.abs(found - wanted).max() < 0.05 * np.abs(wanted).max()
+
+
+def test_control_flow_of_the_house_runs_in_onnxruntime():
+    graph = wb.graph.parse(BRANCHES)
+    run = session(saved(graph))
+    for x in (wb.randn(4, 2).abs(), -wb.randn(4, 2).abs()):
+        np.testing.assert_array_equal(run.run(None, {"x": x.numpy()})[0], graph(x).numpy())
+    graph = wb.graph.parse(TURNS)
+    run, x = session(saved(graph)), wb.tensor([1.0, 2.0, 0.5, -1.0])
+    for count in (0, 1, 5):
+        (found,) = run.run(None, {"x": x.numpy(), "n": np.array(count)})
+        np.testing.assert_array_equal(found, graph(x, count).numpy())

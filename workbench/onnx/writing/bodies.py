@@ -51,6 +51,8 @@ class Shared:
         """What the outputs need: nothing else is written."""
         self.readers: dict[Value, list[Any]] = {}
         """Which nodes read each value."""
+        self.held: dict[Value, Tensor] = {}
+        """The tensors that the graph holds."""
         self.codes: dict[Value, Codes] = {}
         """What values stand for that are codes."""
         self.training = False

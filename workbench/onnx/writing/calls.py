@@ -5,18 +5,24 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from workbench.base.dtypes import DType, as_dtype, dtype_of, float64, int64
+from workbench.base.dtypes import DType, as_dtype, bool_, dtype_of, float64, int64
 from workbench.base.size_expressions import Symbolic
 from workbench.core.dtype_rules import common_dtype
 from workbench.graph import Node, Value
 from workbench.graph.sizes import mapped
-from workbench.graph.types import TensorType
+from workbench.graph.types import BOOL, FLOAT, INT, TensorType
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.values import type_code
 from workbench.onnx.writing.bodies import Body
 from workbench.onnx.writing.codes import Codes
 
-__all__ = ["Call"]
+__all__ = ["NUMBERS", "Call"]
+
+
+NUMBERS: dict[Any, DType] = {INT: int64, FLOAT: float64, BOOL: bool_}
+"""What numbers of a graph are in a file: tensors without dims."""
+
+_EXAMPLES: dict[Any, Any] = {INT: 0, FLOAT: 0.0, BOOL: False}
 
 
 class Call:
@@ -69,7 +75,9 @@ class Call:
         """The type in which the op computes: that which its operands are cast to."""
         arrays: list[Any] = []
         for one in self.inputs:
-            if isinstance(one, Value):
+            if isinstance(one, Value) and one.type in _EXAMPLES:
+                arrays.append(_EXAMPLES[one.type])
+            elif isinstance(one, Value):
                 kind = one.tensor
                 arrays.append(SimpleNamespace(dtype=kind.dtype, ndim=len(kind.sizes)))
             else:
@@ -113,7 +121,8 @@ class Call:
         one = self.inputs[i]
         if not isinstance(one, Value):
             return self.number(one, kind)
-        return self.cast(self.body.name_of(one), dtype_of(one.tensor), kind)
+        own = NUMBERS[one.type] if one.type in NUMBERS else dtype_of(one.tensor)
+        return self.cast(self.body.name_of(one), own, kind)
 
     def raw(self, i: int) -> str:
         """Return the name of an operand as it is."""

@@ -9,13 +9,14 @@ from typing import Any
 
 from workbench.base.dtypes import dtype_of
 from workbench.base.size_expressions import Expression, Symbol, written
-from workbench.graph import Block, Graph, Node, Value, called
+from workbench.graph import Block, Graph, GraphError, Node, Value, called
 from workbench.graph.blocks import values_in
 from workbench.graph.passes.inline import inline
 from workbench.graph.types import TensorType, Type
 from workbench.graph.walk import reads
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.messages import Message
+from workbench.onnx.signatures import Port, Signature
 from workbench.onnx.values import type_code
 from workbench.onnx.writing import control
 from workbench.onnx.writing.bodies import Body, Shared, tensor_message
@@ -28,7 +29,10 @@ __all__ = ["NEWEST", "OLDEST", "Wanted", "model_message"]
 OLDEST, NEWEST = 13, 23
 """The versions of the operators that files are written for."""
 
-_IR = {13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
+_IR = {
+    7: 3, 8: 3, 9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10,
+    23: 11, 24: 12, 25: 13, 26: 13, 27: 13, 28: 14,
+}  # fmt: skip
 """Which version of the format itself came with which version of the operators."""
 
 
@@ -48,11 +52,14 @@ class Wanted:
     doc: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
     producer: tuple[str, str] = ("workbench", "")
+    ports: Signature | None = None
+    """What the file takes and gives, where the graph is that of an opened file: its types say it of nothing else."""
 
 
 def model_message(graph: Graph, wanted: Wanted) -> Message:
     """Return the model that a graph is; raise `OnnxError` that names all that the format has no form for."""
-    if not OLDEST <= wanted.opset <= NEWEST:
+    # The nodes of an opened file are written as they were, whatever its version.
+    if not (OLDEST <= wanted.opset <= NEWEST or (wanted.ports is not None and wanted.opset in _IR)):
         raise OnnxError(
             f"files are written for versions {OLDEST} to {NEWEST} of the operators, not {wanted.opset}: 17 and 18 are "
             "read by most programs"
@@ -79,6 +86,7 @@ class _Writer:
         self.shared.shown = graph.symbols()
         self.shared.needed = _needed(graph)
         self.shared.readers = graph.users()
+        self.shared.held = graph.held()
         self.body = Body(self.shared)
         self.refused: dict[str, list[tuple[str, str]]] = {}
         """Why nodes have no form, and where they stand, by what they call."""
@@ -102,11 +110,14 @@ class _Writer:
         constants = list(_used(shared.constants, self.body.nodes))
         made = Message("Graph", name=graph.name or "graph", node=[*constants, *self.body.nodes])
         made.initializer = list(_used(shared.initializers, self.body.nodes))
+        ports = self.wanted.ports
         made.input = [
-            _info(name, value.type, self._size) for name, value in zip(inputs, graph.inputs, strict=True)
+            self._info(name, value.type, ports.inputs[i] if ports is not None else None)
+            for i, (name, value) in enumerate(zip(inputs, graph.inputs, strict=True))
         ]
         made.output = [
-            _info(name, value.type, self._size) for name, value in zip(results, _outputs(graph), strict=True)
+            self._info(name, value.type, ports.outputs[i] if ports is not None else None)
+            for i, (name, value) in enumerate(zip(results, _outputs(graph), strict=True))
         ]
         return self._around(made)
 
@@ -209,6 +220,23 @@ class _Writer:
         # Of what only a run shows nothing is said.
         return None if unknown else written(size, lambda symbol: self.dims[symbol])
 
+    def _info(self, name: str, kind: Type, port: Port | None) -> Message:
+        """Return what the file says of an input or output; a number is a tensor without dims."""
+        if port is not None and port.said.WhichOneof() is not None:
+            # As the opened file had it.
+            return Message("ValueInfo", name=name, type=port.said)
+        if isinstance(kind, TensorType):
+            dtype, sizes = storage(dtype_of(kind)), tuple(map(self._size, kind.sizes))
+        elif kind in control.NUMBERS:
+            dtype, sizes = control.NUMBERS[kind], ()
+        else:
+            raise OnnxError(
+                f"{name} is {kind}, and a file takes and gives tensors: nothing says its data type"
+            )
+        shape = Message("Shape", dim=list(map(_dimension, sizes)))
+        tensor = Message("TensorType", elem_type=type_code(dtype), shape=shape)
+        return Message("ValueInfo", name=name, type=Message("Type", tensor_type=tensor))
+
     def _tensors(self) -> None:
         """Give the tensors that are read names: parameters their own, as far as no input has them."""
         for value, tensor in self.graph.held().items():
@@ -232,7 +260,7 @@ class _Writer:
         start = len(body.nodes)
         try:
             found = self._written(node, body)
-        except OnnxError as error:
+        except (OnnxError, GraphError) as error:
             self.refused.setdefault(called(node.callee), []).append((node.source, str(error)))
             found = tuple(self.shared.fresh(one.name) for one in node.outputs)
         made = {name: i for i in range(start, len(body.nodes)) for name in body.nodes[i].output}
@@ -364,16 +392,7 @@ def _used(initializers: Mapping[str, Message], nodes: list[Message]) -> Any:
     return (message for name, message in initializers.items() if name in read)
 
 
-def _info(name: str, kind: Type, size: Any) -> Message:
-    if not isinstance(kind, TensorType):
-        return control.info(name, kind)
-    dims = []
-    for one in map(size, kind.sizes):
-        if one is None:
-            dims.append(Message("Dimension"))
-        else:
-            dims.append(Message("Dimension", **{"dim_value" if type(one) is int else "dim_param": one}))
-    tensor = Message(
-        "TensorType", elem_type=type_code(storage(dtype_of(kind))), shape=Message("Shape", dim=dims)
-    )
-    return Message("ValueInfo", name=name, type=Message("Type", tensor_type=tensor))
+def _dimension(size: Any) -> Message:
+    if size is None:
+        return Message("Dimension")
+    return Message("Dimension", **{"dim_value" if type(size) is int else "dim_param": size})
