@@ -13,6 +13,7 @@ import numpy as np
 from workbench.base.errors import DimensionError
 from workbench.compiler.arguments import NotPlain, taken_apart
 from workbench.compiler.backends import BackendPlan
+from workbench.compiler.chain_groups import fuse_chains
 from workbench.compiler.lowering import Plan, lowered
 from workbench.compiler.rules import RULES
 from workbench.compiler.watch import Reached, Watch
@@ -193,7 +194,8 @@ class Compiled:
         unheld = [one for one in graph.constants.values() if not _is_finite(one)]
         if unheld:
             raise GraphError("a parameter has values that are not finite")
-        return graph
+        # Other backends are given ops.
+        return fuse_chains(graph) if self.backend is None else graph
 
     def _planned(
         self, key: Any, version: Version, sizes: Any, rebuild: Callable[[list[Any]], Any], tensors: list[Any]

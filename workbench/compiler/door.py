@@ -162,7 +162,7 @@ def explain(compiled: Any) -> Report:
     >>> print(wb.compiler.explain(fast))
     ReLU: 1 programs, 0 bytes of packed weights; 1 calls ran compiled
       for 2: 1 steps and 0 ops of Python's, 0 bytes planned in place of 0
-        1 × elementwise ...
+        1 × chain of 3
     """
     if isinstance(compiled, CompiledModule):
         return Report.of(compiled._compiled)

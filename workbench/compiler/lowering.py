@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.size_expressions import Symbol, evaluate
+from workbench.compiler.chain_groups import chain_of
 from workbench.compiler.groups import Group, groups, in_stretches
 from workbench.core.op import Op
 from workbench.core.value import new
@@ -128,6 +129,8 @@ class Lowering:
         self.constants = {value: tensor.payload for value, tensor in graph.constants.items()}
         self.keys = {value: number for number, value in enumerate(self.constants)}
         """Numbers by which the store knows constants: the graph is the same for all sizes."""
+        self.chains: dict[Node, Any] = {}
+        """Nodes that are chains: the interpreter's, and what it reads."""
         self.groups = in_stretches(groups(graph), set(graph.given()), lambda one: not self._refusal(one))
         self.last: dict[Value, int] = {}
         """The number of the last group that reads a value."""
@@ -233,6 +236,9 @@ class Lowering:
         refusal = self._refusal(group)
         if refusal:
             return refusal
+        if node in self.chains:
+            self._lower_chain(node)
+            return ""
         rule = self.rules[node.callee]
         # Of several results only the first is made here; others are what gradients need.
         if any(one in self.last for one in node.outputs[1:]):
@@ -255,12 +261,27 @@ class Lowering:
         """Return why a group can have no steps, as far as that shows beforehand."""
         node = group.nodes[0]
         if node.op is None or node.op not in self.rules:
-            return f"{called(node.callee)} has no step"
+            found = chain_of(node, lambda one: evaluate(one, self.sizes))
+            if found is None:
+                return f"{called(node.callee)} has no step"
+            self.chains[node] = found
+            return ""
         if any(one.tensor.dtype != np.float32 for one in (node.outputs[0], *node.values)):
             return "it computes in another type than float32"
         if any(not self.shape(one) for one in (node.outputs[0], *node.values)):
             return "it computes with a value without dims"
         return ""
+
+    def _lower_chain(self, node: Node) -> None:
+        """Add elementwise ops as one step."""
+        chain, values = self.chains[node]
+        sizes = self.shape(node.outputs[0])
+        # Over what is read for the last time here, where it lies as the result does.
+        over = next((i for i, one in enumerate(values) if self.shape(one) == sizes and self.is_free(one)), -1)
+        slots = self.program.chain(chain, [self.slot(one) for one in values], list(sizes), over)
+        for value, slot in zip(node.outputs, slots, strict=True):
+            self.slots[value] = slot
+            self.made.append(value)
 
     def _end(self) -> None:
         """Close the program: it gives what is read behind it."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from workbench.compiler.groups import Group
 from workbench.compiler.lowering import Lowering, NotLowered, Rule
 from workbench.core.op import Op, ops
-from workbench.graph.blocks import Node, Value
+from workbench.graph.blocks import Node
 
 __all__ = ["RULES"]
 
@@ -101,49 +100,6 @@ def _mean(low: Lowering, group: Group) -> int:
     return int(slot if params["keepdim"] else low.program.reshape(slot, list(sizes[:2])))
 
 
-def _elementwise(low: Lowering, group: Group) -> int:
-    node = group.nodes[0]
-    (value,) = node.inputs
-    return int(low.program.elementwise(low.slot(value), _activation(low, node), low.is_free(value)))
-
-
-_BINARY = {ops.add: "add", ops.sub: "sub", ops.mul: "mul", ops.div: "div"}
-
-
-def _binary(low: Lowering, group: Group) -> int:
-    node = group.nodes[0]
-    if node.op is None or node.params or len(node.inputs) != 2:
-        raise NotLowered(f"it has parameters: {sorted(node.params)}")
-    left, right = node.inputs
-    if not isinstance(left, Value) and node.op in (ops.add, ops.mul):
-        left, right = right, left
-    if not isinstance(right, Value):
-        return _with_number(low, node, left, right)
-    a, b = low.shape(left), low.shape(right)
-    if node.op in (ops.add, ops.mul) and math.prod(a) < math.prod(b):
-        left, right = right, left
-    result = low.shape(node.outputs[0])
-    if low.shape(left) != result:
-        raise NotLowered("both operands are stretched")
-    return int(low.program.binary(_BINARY[node.op], low.slot(left), low.slot(right)))
-
-
-def _with_number(low: Lowering, node: Node, value: Any, number: Any) -> int:
-    if not isinstance(value, Value) or not isinstance(number, int | float):
-        raise NotLowered("its operands are no tensor and number")
-    factor, shift = {
-        ops.add: (1.0, float(number)),
-        ops.sub: (1.0, -float(number)),
-        ops.mul: (float(number), 0.0),
-        ops.div: (1.0 / number if number else math.inf, 0.0),
-    }[node.op]  # type: ignore[index]
-    if not math.isfinite(factor) or not math.isfinite(shift):
-        raise NotLowered("a number is not finite")
-    return int(
-        low.program.elementwise(low.slot(value), ("linear", factor, shift, -1, False), low.is_free(value))
-    )
-
-
 def _reshape(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     low.views(node.inputs[0], node.outputs[0])
@@ -213,6 +169,5 @@ RULES: dict[Op, Rule] = {
     ops.mean: _mean, ops.reshape: _reshape, ops.flatten: _reshape, ops.unflatten: _reshape, ops.squeeze: _reshape,
     ops.unsqueeze: _reshape, ops.rename: _same, ops.detach: _same, ops.permute: _permute, ops.softmax: _softmax,
     ops.layer_norm: _layer_norm, ops.cat: _cat, ops.matmul: _product, ops.attention: _attention,
-    **dict.fromkeys(_BINARY, _binary), **dict.fromkeys([*_SIMPLE, ops.hardtanh], _elementwise),
 }  # fmt: skip
-"""What has a step. Every other op is run by its own kernel."""
+"""What has a step, beside elementwise ops, which are chains. Every other op is run by its own kernel."""

@@ -71,11 +71,17 @@ void bind_program(nb::module_& module) {
         .def("matmul", [](Program& self, int a, int b, bool transposed, float scale,
                           const std::vector<Told>& after) { return self.matmul(a, b, transposed, scale, told(after)); })
         .def("pool", &Program::pool)
-        .def("elementwise", [](Program& self, int x, const Told& what, bool over) { return self.elementwise(x, told(what), over); })
-        .def("binary", &Program::binary)
         .def("softmax", &Program::softmax)
         .def("layer_norm", &Program::layer_norm)
         .def("attention", &Program::attention)
+        .def("chain",
+             [](Program& self, std::shared_ptr<Chain> chain, std::vector<int> inputs, const Dims& sizes, int over) {
+                 for (const auto& types : {chain->code().inputs, chain->code().outputs})
+                     for (const Storage one : types)
+                         if (one != Storage::float32) refuse("a step is a chain from floats to floats");
+                 if (inputs.size() != chain->code().inputs.size()) refuse("a chain is given more inputs, or fewer, than it has");
+                 return self.chain(std::move(chain), std::move(inputs), sizes, over);
+             })
         .def("concatenate", &Program::concatenate)
         .def("reshape", &Program::reshape)
         .def("permute", &Program::permute)

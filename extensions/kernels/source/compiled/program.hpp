@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "../engine.hpp"
+#include "chain.hpp"
 
 namespace workbench::compiled {
 
@@ -88,11 +89,11 @@ class Program {
                const std::vector<After>& after);
     int matmul(int a, int b, bool transposed, float scale, const std::vector<After>& after);
     int pool(int x, const std::string& kind, const Dims& kernel, const Dims& stride, const Dims& padding, const Dims& dilation);
-    int elementwise(int x, const After& what, bool over);
-    int binary(const std::string& what, int a, int b);
     int softmax(int x, int axis);
     int layer_norm(int x, std::int64_t scale_key, const Plain<float>& scale, std::int64_t shift_key, const Plain<float>& shift, float eps);
     int attention(int query, int key, int value, int mask, float scale, bool causal);
+    // What a chain gives for these slots, stretched to `sizes`. A single result may be written over the input number `over`.
+    std::vector<int> chain(std::shared_ptr<const Chain> chain, std::vector<int> inputs, const Dims& sizes, int over);
     int concatenate(const std::vector<int>& parts, int axis);
     int reshape(int x, const Dims& shape);
     int permute(int x, const std::vector<int>& order);

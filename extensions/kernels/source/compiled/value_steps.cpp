@@ -1,45 +1,7 @@
-// Steps on values as they lie: elementwise ones, rows, joining, and views that move nothing.
+// Steps on values as they lie: rows, joining, and views that move nothing.
 #include "steps.hpp"
 
 namespace workbench::compiled {
-
-int Program::elementwise(int x, const After& what, bool over) {
-    hides_nan_ = true;
-    const Layout layout = at(x).layout;
-    const std::int64_t products = 16 * static_cast<std::int64_t>(layout.get_size());
-    use_threads(workers_for(products));
-    const dnnl::eltwise_forward::primitive_desc description(engine(), dnnl::prop_kind::forward_inference, what.what, layout, layout,
-                                                            what.alpha, what.beta, with_own_room());
-    const int made = over && may_write(x) ? add_slot_in(layout, at(x).space, true) : add_slot(layout, true);
-    add("elementwise", description, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, made}}, products);
-    return made;
-}
-
-int Program::binary(const std::string& what, int a, int b) {
-    const auto algorithm = what == "add"   ? dnnl::algorithm::binary_add
-                           : what == "sub" ? dnnl::algorithm::binary_sub
-                           : what == "mul" ? dnnl::algorithm::binary_mul
-                                           : dnnl::algorithm::binary_div;
-    // Of as many dims: ones in front. oneDNN stretches the second operand only.
-    const std::size_t rank = std::max(shape(a).size(), shape(b).size());
-    const auto raised = [&](int x) {
-        Dims sizes = shape(x);
-        if (sizes.size() == rank) return x;
-        sizes.insert(sizes.begin(), rank - sizes.size(), 1);
-        return reshape(x, sizes);
-    };
-    a = raised(a), b = raised(b);
-    Dims result = shape(a);
-    for (std::size_t i = 0; i < rank; ++i) result[i] = result[i] == 1 ? shape(b)[i] : result[i];
-    if (shape(a) == shape(b)) b = laid(b, at(a).layout);
-    const std::int64_t products = 64 * count_of(result);
-    use_threads(workers_for(products));
-    const dnnl::binary::primitive_desc description(engine(), algorithm, at(a).layout, at(b).layout,
-                                                   shape(a) == result ? at(a).layout : plain_layout(result), with_own_room());
-    const int made = add_slot(description.dst_desc(), true);
-    add("elementwise", description, {{DNNL_ARG_SRC_0, a}, {DNNL_ARG_SRC_1, b}, {DNNL_ARG_DST, made}}, products);
-    return made;
-}
 
 int Program::softmax(int x, int axis) {
     hides_nan_ = true;

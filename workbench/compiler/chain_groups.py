@@ -1,0 +1,97 @@
+"""Which elementwise ops become chains, and chains as steps of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.base.size_expressions import Symbolic
+from workbench.compiler.chain_steps import NotAChain
+from workbench.compiler.chains import chain_code, has_rule
+from workbench.compiler.groups import groups
+from workbench.graph.blocks import Block, Node, SubGraph, Value
+from workbench.graph.ir import Graph
+from workbench.graph.passes.fuse_elementwise import fuse_elementwise
+from workbench.graph.rewriter import Rewriter
+from workbench.graph.types import TensorType
+
+__all__ = ["chain_of", "fuse_chains"]
+
+
+def fuse_chains(graph: Graph) -> Graph:
+    """Return a graph in which elementwise ops that a chain can run are functions; those of a layer's step stay with it.
+
+    >>> import workbench as wb
+    >>> graph = fuse_chains(wb.graph.trace(lambda x: (x * 2).exp().sum(), wb.ones(3)))
+    >>> [node.name for node in graph.nodes]
+    ['exp', 'sum']
+    """
+    # By name: the pass works on a copy.
+    with_layers = {node.name for group in groups(graph) if len(group.nodes) > 1 for node in group.nodes}
+    fused = fuse_elementwise(graph, lambda node: node.name not in with_layers and _fits(node))
+    refused = [one for one in fused.functions.values() if not _runs(one)]
+    return _Without(fused, refused).rewritten() if refused else fused
+
+
+class _Without(Rewriter):
+    """Puts what some functions do in the place of their calls."""
+
+    def __init__(self, graph: Graph, functions: Sequence[SubGraph]) -> None:
+        super().__init__(graph)
+        self.refused = functions
+
+    def call(self, node: Node, inputs: tuple[Any, ...], params: dict[str, Any]) -> Sequence[Any]:
+        function = node.callee
+        if not isinstance(function, SubGraph) or function not in self.refused:
+            return self.again(node, inputs, params)
+        return self.place(function, inputs, function)
+
+
+def _fits(node: Node) -> bool:
+    """Say whether a chain can run a node on its own, or with others: it may compare floats and choose between them."""
+    return has_rule(node) and _is_chain(chain_block(node))
+
+
+def chain_block(node: Node) -> Block:
+    """Return what a node computes as a function: that which it calls, or itself."""
+    if isinstance(node.callee, SubGraph):
+        return node.callee
+    return Block(list(dict.fromkeys(node.values)), [node], node.outputs)
+
+
+def _is_chain(block: Block) -> bool:
+    try:
+        chain_code(block)
+    except NotAChain:
+        return False
+    return True
+
+
+def _runs(function: SubGraph) -> bool:
+    """Say whether a function is a step of a program, which takes floats and gives floats."""
+    edges = [*function.inputs, *function.outputs]
+    floats = all(isinstance(one, Value) and _is_float(one) for one in edges)
+    return floats and _is_chain(function)
+
+
+def _is_float(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.dtype == np.float32
+
+
+def chain_of(node: Node, number: Callable[[Symbolic], Any]) -> tuple[Any, list[Value]] | None:
+    """Return the interpreter's chain for a node and what it reads, in order; None where it is no chain of floats.
+
+    `number` says what the sizes are that stand among its operands.
+    """
+    if not (isinstance(node.callee, SubGraph) or has_rule(node)):
+        return None
+    block = chain_block(node)
+    values = list(node.inputs) if isinstance(node.callee, SubGraph) else block.inputs
+    if not all(isinstance(one, Value) and _is_float(one) for one in (*values, *node.outputs)):
+        return None
+    try:
+        return chain_code(block, number).built(), values
+    except NotAChain:
+        return None
