@@ -8,9 +8,11 @@ from typing import Any
 from workbench.base.dtypes import DType, as_dtype, bool_, float64, int64
 from workbench.graph import Block, Control, NamedFunction, Value, called
 from workbench.graph.blocks import values_in
+from workbench.graph.types import TensorType
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.messages import Message
 from workbench.onnx.table import Version, find, operators
+from workbench.onnx.values import type_code
 from workbench.onnx.writing.bodies import Body, tensor_message
 from workbench.onnx.writing.calls import NUMBERS
 
@@ -34,7 +36,7 @@ def written(writer: Any, call: Any) -> tuple[str, ...]:
 # ----------------------------------------------------------------------------------------------- control flow
 
 
-def _graph(writer: Any, body: Body, outputs: Any, name: str, inputs: list[str]) -> Message:
+def _graph(body: Body, outputs: Any, name: str, inputs: list[Message]) -> Message:
     """Return the graph that a block is: each output is made in it, and has a name of its own."""
     made = {one for node in body.nodes for one in node.output}
     names: list[str] = []
@@ -46,7 +48,7 @@ def _graph(writer: Any, body: Body, outputs: Any, name: str, inputs: list[str]) 
             known = known_here
         names.append(known)
     return Message(
-        "Graph", node=body.nodes, name=name, input=[Message("ValueInfo", name=one) for one in inputs],
+        "Graph", node=body.nodes, name=name, input=inputs,
         output=[Message("ValueInfo", name=one) for one in names],
     )  # fmt: skip
 
@@ -56,7 +58,7 @@ def _if(writer: Any, call: Any) -> tuple[str, ...]:
     for name, block in zip(("then_branch", "else_branch"), call.node.blocks, strict=True):
         body = Body(call.shared, call.body)
         writer.block(block, body)
-        branches[name] = _graph(writer, body, block.outputs, f"{call.node.name}/{name}", [])
+        branches[name] = _graph(body, block.outputs, f"{call.node.name}/{name}", [])
     condition = _operand(call.body, call.inputs[0])
     return _several(call("If", condition, outputs=len(call.node.outputs), **branches))
 
@@ -81,12 +83,23 @@ def _loop(writer: Any, call: Any) -> tuple[str, ...]:
     plain = Block(block.inputs, [node for node in block.nodes if node not in skipped], block.outputs)
     writer.block(plain, body)
     outputs = [again, *(after[i] for i in states), *(after[i].node.inputs[1] for i in sorted(rows))]
-    inputs = [turn, going, *(body.names[block.inputs[1 + i]] for i in states)]
-    graph = _graph(writer, body, outputs, f"{call.node.name}/body", inputs)
+    inputs = [_scalar(turn, int64), _scalar(going, bool_)]
+    for i in states:
+        value = block.inputs[1 + i]
+        known = value.type.known and (isinstance(value.type, TensorType) or value.type in NUMBERS)
+        name = body.names[value]
+        inputs.append(writer.info(name, value.type) if known else Message("ValueInfo", name=name))
+    graph = _graph(body, outputs, f"{call.node.name}/body", inputs)
     first = [_operand(call.body, one) for one in (most, condition, *(carried[i] for i in states))]
     found = _several(call("Loop", *first, outputs=len(carried), body=graph))
     order = [*states, *sorted(rows)]
     return tuple(found[order.index(i)] for i in range(len(carried)))
+
+
+def _scalar(name: str, dtype: DType) -> Message:
+    """Return what a graph says of a number: runtimes ask it of the turn and the condition of a loop."""
+    tensor = Message("TensorType", elem_type=type_code(dtype), shape=Message("Shape", dim=[]))
+    return Message("ValueInfo", name=name, type=Message("Type", tensor_type=tensor))
 
 
 def _grows(block: Block, i: int, after: Any) -> bool:

@@ -112,11 +112,11 @@ class _Writer:
         made.initializer = list(_used(shared.initializers, self.body.nodes))
         ports = self.wanted.ports
         made.input = [
-            self._info(name, value.type, ports.inputs[i] if ports is not None else None)
+            self.info(name, value.type, ports.inputs[i] if ports is not None else None)
             for i, (name, value) in enumerate(zip(inputs, graph.inputs, strict=True))
         ]
         made.output = [
-            self._info(name, value.type, ports.outputs[i] if ports is not None else None)
+            self.info(name, value.type, ports.outputs[i] if ports is not None else None)
             for i, (name, value) in enumerate(zip(results, _outputs(graph), strict=True))
         ]
         return self._around(made)
@@ -220,7 +220,7 @@ class _Writer:
         # Of what only a run shows nothing is said.
         return None if unknown else written(size, lambda symbol: self.dims[symbol])
 
-    def _info(self, name: str, kind: Type, port: Port | None) -> Message:
+    def info(self, name: str, kind: Type, port: Port | None = None) -> Message:
         """Return what the file says of an input or output; a number is a tensor without dims."""
         if port is not None and port.said.WhichOneof() is not None:
             # As the opened file had it.
