@@ -81,6 +81,7 @@ FORMS: list[tuple[str, Any]] = [
     ("silu", lambda x: x.sigmoid() * x),
     ("hardswish", lambda x: x * wb.nn.functional.hardsigmoid(x)),
     ("hardswish", lambda x: x * (x + 3).clamp(0, 6) / 6),
+    ("hardswish", lambda x: x * (x * 0.1666666716337204 + 0.5).clamp(0.0, 1.0)),
     ("hardswish", lambda x: x * (wb.nn.functional.relu6(x + 3) * (1 / 6))),
     ("layer_norm", lambda x: centred(x) / root(centred(x)) * SCALE + SHIFT),
     ("layer_norm", lambda x: SHIFT + SCALE * (centred(x) / root(centred(x), 1e-12))),
@@ -145,7 +146,7 @@ def test_what_is_found(place: int) -> None:
     assert {str(one) for one in made.guards} <= {str(one) for one in graph.guards}
 
 
-@pytest.mark.parametrize(("place", "size"), [(i, size) for i in (0, 4, 6, 11, 18, 21, 22) for size in (2, 4)])
+@pytest.mark.parametrize(("place", "size"), [(i, size) for i in (0, 4, 6, 12, 19, 22, 23) for size in (2, 4)])
 def test_gradients_of_what_is_found(place: int, size: int) -> None:
     function = FORMS[place][1]
     graph = simple(trace(lambda x: (function(x) * function(x)).sum(), wb.ones(2, 5, 6)))
@@ -171,6 +172,8 @@ def test_gradients_of_what_is_found(place: int, size: int) -> None:
         lambda x: 2 * x * x.sigmoid(),
         lambda x: x * (x + 3).clamp(0, 5) / 6,
         lambda x: x * (x + 2).clamp(0, 6) / 6,
+        lambda x: x * (x / 5 + 0.5).clamp(0, 1),
+        lambda x: x * (x / 6 + 0.5).clamp(0, 6),
         lambda x: centred(x) / (mean(centred(x) ** 3) + 1e-5).sqrt(),
         lambda x: centred(x) / (mean(x**2) + 1e-5).sqrt(),
         lambda x: x / root(centred(x)),

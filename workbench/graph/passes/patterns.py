@@ -103,14 +103,14 @@ def _beside(node: Node, held: Held, number: float) -> Any:
     return None
 
 
-def _factors(operand: Any, held: Held, depth: int = 4) -> tuple[float, list[Value]]:
+def _factors(operand: Any, held: Held, depth: int = 4) -> tuple[float, list[Any]]:
     """Return a product as one number and what is multiplied with it, in order."""
     number = held.number(operand)
     if number is not None:
         return number, []
     node = _made(operand, ops.mul, ops.div) if depth else None
     if node is None or node.params or len(node.inputs) != 2:
-        return 1.0, [operand] if isinstance(operand, Value) else [operand, operand]
+        return 1.0, [operand]
     first, found = _factors(node.inputs[0], held, depth - 1)
     if node.op is ops.div:
         number = held.number(node.inputs[1])
@@ -171,14 +171,19 @@ def _is_silu(x: Value, gate: Value, number: float, held: Held) -> bool:
 
 
 def _is_hardswish(x: Value, gate: Value, number: float, held: Held) -> bool:
-    """Say whether a product is ``x·clip(x + 3, 0, 6)/6``, or of the value and its ``hardsigmoid``."""
+    """Say whether a product is ``x·clip(x + 3, 0, 6)/6``, ``x·clip(x/6 + ½, 0, 1)``, or has a ``hardsigmoid``."""
     whole = _made(gate, ops.hardsigmoid)
     if whole is not None:
         return whole.inputs[0] is x and number == 1.0
     clip = _made(gate, ops.hardtanh, ops.clamp)
-    bounds = clip is not None and (clip.params.get("low"), clip.params.get("high")) == (0, 6)
     sum = _made(clip.inputs[0], ops.add) if clip is not None and len(clip.inputs) == 1 else None
-    return bounds and sum is not None and _beside(sum, held, 3.0) is x and _close(number, 1 / 6)
+    if clip is None or sum is None:
+        return False
+    bounds = clip.params.get("low"), clip.params.get("high")
+    if bounds == (0, 6):
+        return _beside(sum, held, 3.0) is x and _close(number, 1 / 6)
+    inner, found = _factors(_beside(sum, held, 0.5), held)
+    return bounds == (0, 1) and found == [x] and _close(inner, 1 / 6) and number == 1.0
 
 
 _GATES: tuple[tuple[Op, Callable[[Value, Value, float, Held], bool]], ...] = (
