@@ -146,6 +146,26 @@ def test_products_keep_the_type_of_integers() -> None:
     assert wb.tensordot(a, wb.ones(3, 2, dtype=wb.int8), dims=1).dtype is wb.int8
 
 
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("addmm", [(3,), (2, 4), (4, 3)]),
+        ("addmv", [(2,), (2, 4), (4,)]),
+        ("addr", [(2, 3), (2,), (3,)]),
+        ("baddbmm", [(1, 2, 3), (5, 2, 4), (5, 4, 3)]),
+        ("addbmm", [(2, 1), (5, 2, 4), (5, 4, 3)]),
+    ],
+)
+def test_what_counts_nothing_has_a_gradient_of_zeros(name: str, sizes: list[tuple[int, ...]]) -> None:
+    x = wb.full(sizes[0], NAN, requires_grad=True)
+    a, b = (wb.ones(size, requires_grad=True) for size in sizes[1:])
+    y = getattr(wb, name)(x, a, b, beta=0)
+    assert not y.isnan().any()
+    y.sum().backward()
+    assert x.grad.tolist() == np.zeros(sizes[0]).tolist()
+    assert a.grad.shape == a.shape
+
+
 ROUNDED: dict[str, Callable[..., Any]] = {
     "addmm": lambda a, b: wb.addmm(a, a, b, alpha=0.1, beta=0.3),
     "addmv": lambda a, b: wb.addmv(a[0], a, b[0], alpha=0.1, beta=0.3),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import ops
 from workbench.core.typing import Scalar, Tensor
-from workbench.core.value import dims_of
+from workbench.core.value import dims_of, new
 from workbench.ops.contract.products import (
     check_batches,
     check_rank,
@@ -19,6 +21,8 @@ from workbench.ops.contract.products import (
 from workbench.ops.elementwise.precision import rounded_once
 from workbench.ops.linalg.matrices import shape
 from workbench.ops.offer import offered
+
+_ALWAYS = np.asarray(True)
 
 
 def _scaled(x: Tensor, factor: Scalar) -> Tensor:
@@ -59,9 +63,9 @@ def _added(op: str, input: Tensor, product: Tensor, alpha: Scalar, beta: Scalar)
                 operands=(own.operand("input", [position]), dims_of(product).operand("product")),
             )
     product = _scaled(product, alpha)
-    # Not times 0: NaN in the input does not count then.
+    # Not times 0: NaN in the input does not count then. Its gradient is zeros, as in PyTorch, and not none.
     if beta == 0:
-        return product
+        return ops.where(new(_ALWAYS), product, input) if input._requires_grad else product
     return ops.add(_scaled(input, beta), product)
 
 

@@ -79,14 +79,9 @@ ROLL = move(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def _in_order(given: Any, ndim: int) -> bool:
-    """Say whether plain integers name each of `ndim` dims once."""
-    if len(given) != ndim or not _PLAIN.issuperset(map(type, given)):
-        return False
-    return sorted([d + ndim if d < 0 else d for d in given]) == list(range(ndim))
-
-
 _PLAIN = frozenset({int})
+_IN_ORDER = [[*range(ndim)] for ndim in range(65)]
+"""By rank, up to as many dims as NumPy has."""
 
 
 @offered()
@@ -103,8 +98,10 @@ def permute(input: Tensor, *order: DimsLike, dims: DimsLike | None = None) -> Te
     if dims is None:
         given = order[0] if len(order) == 1 and not isinstance(order[0], int | str) else order
     ndim = len(input.payload.shape)
-    if _in_order(given, ndim):
-        return ops.permute(input, dim=tuple([d + ndim if d < 0 else d for d in given]))
+    if len(given) == ndim and _PLAIN.issuperset(map(type, given)):
+        positions = tuple([d + ndim if d < 0 else d for d in given])
+        if sorted(positions) == _IN_ORDER[ndim]:
+            return ops.permute(input, dim=positions)
     own = dims_of(input)
     positions = tuple(dim_index(own, dim, "permute") for dim in given)
     # Too few and repeated ones at once.
