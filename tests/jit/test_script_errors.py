@@ -166,7 +166,7 @@ def annotated_set(x: set) -> int:
 
 
 def with_blocks(x: Tensor) -> Tensor:
-    with wb.no_grad():
+    with wb.enable_grad():
         return x + 1
 
 
@@ -250,7 +250,10 @@ def several_items(t: dict[str, int]) -> int:
         (no_text_method, "'str' object has no attribute or method 'no_such_thing' in a script"),
         (unannotated, "a number of range is int, and this is Tensor"),
         (annotated_set, "set is no type that a script has. Write Tensor, int, float, bool, str, a list"),
-        (with_blocks, "with statements aren't supported. Put it around the call of what is scripted"),
+        (
+            with_blocks,
+            "with statements aren't supported, but for `with no_grad():`. Put it around the call",
+        ),
         (loop_else, "else branches of loops aren't supported. Set a name before `break`, and ask it"),
         (
             python_only,

@@ -62,6 +62,7 @@ class Counting(nn.Module):
         self.scale = 2.0
         self.best: float | None = None
         self.names = {"a": 1}
+        self.resets = wb.jit.Attribute([], list[int])
         self.register_buffer("total", wb.zeros(()))
         self.layers = nn.ModuleList([nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2)])
         self.heads = nn.ModuleDict({"one": nn.Linear(2, 1), "two": nn.Linear(2, 1)})
@@ -85,6 +86,7 @@ class Counting(nn.Module):
     def reset(self, to: int) -> int:
         before, self.count = self.count, to
         self.names["a"] = before
+        self.resets.append(to)
         return before
 
     @wb.jit.unused
@@ -103,7 +105,7 @@ def test_attributes_parts_and_methods() -> None:
     assert (made(x) == original(x)).all()
     again = saved(made)
     assert again.reset(5) == made.reset(5) == 3
-    assert again.count == 5 and again.names == {"a": 3}
+    assert again.count == 5 and again.names == {"a": 3} and again.resets == [5]
     assert (again(x) == made(x)).all() and (again.total == made.total).all()
     assert repr(again) == repr(made)
 

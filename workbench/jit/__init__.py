@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from workbench.base.public import words
 from workbench.jit.guards import (
+    Attribute,
     Final,
     annotate,
     export,
@@ -34,7 +35,8 @@ from workbench.jit.tracing import TracerWarning, TracingCheckError, trace, trace
 from workbench.jit.writing import save
 
 __all__ = [
-    "Final", "ScriptError", "ScriptFunction", "ScriptModule", "TracerWarning", "TracingCheckError", "annotate",
+    "Attribute", "Final", "ScriptError", "ScriptFunction", "ScriptModule", "TracerWarning", "TracingCheckError",
+    "annotate",
     "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load",
     "optimize_for_inference", "save", "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused",
     "wait",

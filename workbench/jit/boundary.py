@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from workbench.core.value import Value as Tensor
@@ -23,7 +24,6 @@ class Boundary:
     result: Type
     stateful: bool = False
     """Does its graph take the module, of which it reads what changes?"""
-    records: Mapping[str, Any] = field(default_factory=dict)
 
 
 def given(kind: Type, value: Any) -> Any:
@@ -45,7 +45,8 @@ def given(kind: Type, value: Any) -> Any:
             # One by one up to the shorter: the graph says what is wrong with the number of them.
             several = [given(one, item) for one, item in zip(items, value, strict=False)]
             return (*several, *value[len(items) :])
-        case EnumKind(cls=cls) if isinstance(value, cls):
+        case EnumKind(cls=cls) if isinstance(value, Enum) and value.name in cls.__members__:
+            # By name: an archive has a class of its own for it.
             return value.name, value.value
         case ObjectKind(cls=cls) if isinstance(value, cls):
             return vars(value)

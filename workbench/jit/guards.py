@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from workbench.core.dispatch import find
 from workbench.graph.tracing import Tracer
 
 __all__ = [
-    "Final", "annotate", "export", "fork", "ignore", "interface", "is_scripting", "is_tracing", "isinstance",
-    "script_if_tracing", "script_method", "unused", "wait",
+    "Attribute", "Final", "annotate", "export", "fork", "ignore", "interface", "is_scripting", "is_tracing",
+    "isinstance", "script_if_tracing", "script_method", "unused", "wait",
 ]  # fmt: skip
 
 F = TypeVar("F")
@@ -78,6 +78,13 @@ def interface(obj: F) -> F:
 def is_interface(thing: Any) -> bool:
     """Say whether a class is marked by `interface`."""
     return _INTERFACE in getattr(thing, "__dict__", {})
+
+
+class Attribute(NamedTuple):
+    """A value of a module with its type, for a compiler: ``self.items = Attribute([], list[int])``."""
+
+    value: Any
+    type: Any
 
 
 def script_method(fn: F) -> F:

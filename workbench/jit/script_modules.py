@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import operator
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from workbench.graph import Graph, passes, python_text, run
 from workbench.graph.types import Type
 from workbench.jit.boundary import Boundary, State, handed
 from workbench.jit.boundary import given as taken
+from workbench.jit.frozen_attributes import decided, paths_in
 from workbench.jit.writing import save
 from workbench.nn import Module
+from workbench.tensor import Tensor
 
 __all__ = ["Part", "ScriptFunction", "ScriptModule", "freeze", "mirrored", "optimize_for_inference"]
 
@@ -184,7 +187,9 @@ def freeze(
     Batch normalisation is folded into convolutions where `optimize_numerics` allows that numbers change in their last
     bits.
 
-    Raises RuntimeError for what is no module of `trace`, and for one in training mode.
+    Attributes that are numbers, text or bools and that no method assigns are constants, too.
+
+    Raises RuntimeError for what is no module of `trace` or `script`, and for one in training mode.
 
     >>> import workbench as wb
     >>> model = wb.nn.Sequential(wb.nn.Conv2d(1, 2, 3), wb.nn.BatchNorm2d(2)).eval()
@@ -193,7 +198,8 @@ def freeze(
     """
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
-            f"Freezing expects a ScriptModule as input, got {type(mod).__name__}: jit.trace makes one of a module"
+            f"Freezing expects a ScriptModule as input, got {type(mod).__name__}: jit.trace and jit.script make "
+            "one of a module"
         )
     if mod.training:
         raise RuntimeError(
@@ -201,10 +207,11 @@ def freeze(
             "and here."
         )
     graphs = {}
-    for name, graph in mod._graphs.items():
+    for name, graph in decided(mod).items():
         folded = passes.fuse_conv_batch_norm(graph) if optimize_numerics else graph
         graphs[name] = passes.common_subexpressions(passes.peephole(passes.freeze(folded)))
     made = ScriptModule(graphs, mod._arguments, mod.original_name, mod._boundaries)
+    made._attributes = keep_attributes(mod, made, graphs)
     for name in preserved_attrs or ():
         if name not in mod._graphs:
             setattr(made, name, getattr(mod, name))
@@ -214,3 +221,21 @@ def freeze(
 def optimize_for_inference(mod: Any, other_methods: Sequence[str] | None = None) -> ScriptModule:
     """Return the module frozen; see `freeze`."""
     return freeze(mod.eval() if isinstance(mod, ScriptModule) else mod)
+
+
+def keep_attributes(mod: ScriptModule, made: ScriptModule, graphs: Mapping[str, Graph]) -> dict[str, Type]:
+    """Give a frozen module the attributes that its graphs still read; return their types."""
+    kept = {path for graph in graphs.values() for path in paths_in(graph)}
+    for path in sorted(kept):
+        owner: Module = made
+        *parts, name = path.split(".")
+        for part in parts:
+            if part not in owner._modules:
+                owner.add_module(part, Part("Module"))
+            owner = owner._modules[part]
+        value = operator.attrgetter(path)(mod)
+        if isinstance(value, Tensor):
+            owner.register_buffer(name, value)
+        else:
+            setattr(owner, name, value)
+    return {path: kind for path, kind in mod._attributes.items() if path in kept}

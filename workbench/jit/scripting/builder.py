@@ -17,7 +17,7 @@ from workbench.graph.effects import written_by
 from workbench.graph.python_printing import RESERVED
 from workbench.graph.types import BOOL, NONE, TENSOR, DictType, ListType, TensorType, Type
 from workbench.graph.walk import made, walk
-from workbench.jit.kinds import Item, fits, joined, lowered, optional, shown
+from workbench.jit.kinds import Item, RecordKind, fits, joined, lowered, optional, shown
 from workbench.jit.scripting.errors import ScriptError, Source
 
 __all__ = [
@@ -84,6 +84,8 @@ class Place:
     depth: int = 0
     """How many blocks are open around its own."""
     outer: Place | None = None
+    no_grad: bool = False
+    """Do gradients end with each tensor that is computed?"""
     functions: dict[str, Any] = field(default_factory=dict)
 
 
@@ -131,7 +133,20 @@ class Builder:
         node.outputs = tuple(Value(self.fresh(_word(callee)), one, node) for one in wanted)
         node.writes = tuple(written_by(callee, operands, params)) if writes is None else writes
         self.block.nodes.append(node)
-        return Item(node.outputs[0] if types is None else node.outputs, kind)
+        made = Item(node.outputs[0] if types is None else node.outputs, kind)
+        return self._cut_off(made) if self.place.no_grad and _computes(node) else made
+
+    def _cut_off(self, item: Item) -> Item:
+        """Return what was computed under no_grad() without its history."""
+        if item.kind == TENSOR:
+            return self.emit("Tensor.detach", (item.operand,), TENSOR)
+        if "Tensor" in shown(item.kind) or isinstance(item.kind, RecordKind):
+            raise self.error(
+                self.tree,
+                f"{shown(item.kind)} is computed under no_grad(), where a graph cuts off one tensor at a time",
+                "Compute it outside, and detach what needs no gradients",
+            )
+        return item
 
     def narrow(self, item: Item) -> Item:
         """Return an item whose value the graph knows to be of its type."""
@@ -308,6 +323,20 @@ class Builder:
         item: Item = variable.item
         kind = (variable.declared if wide else None) or item.kind
         return replace(variable, item=Item(Value(self.fresh(name.strip("$")), lowered(kind)), kind))
+
+
+def _computes(node: Node) -> bool:
+    """Say whether a call makes tensors, and does not only hand on those that are there."""
+    match node.callee:
+        case Control():
+            return False
+        case NamedFunction(name="Tensor.detach" | "wb.graph.narrow"):
+            return False
+        case NamedFunction(name=name) if name.partition(".")[0] in ("builtins", "list", "dict"):
+            return False
+        case NamedFunction(name="operator.getitem"):
+            return TENSOR.accepts(operand_type(node.inputs[0]))
+    return True
 
 
 def _decided(condition: Any, pair: tuple[Item, Item]) -> Any:

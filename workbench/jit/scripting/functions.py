@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.graph import Graph, HeldFunction, SubGraph, Value
 from workbench.graph.blocks import operand_type, values_in
-from workbench.graph.types import ANY, BOOL, NONE, TENSOR, ListType, OptionalType, TupleType, Type
+from workbench.graph.types import ANY, BOOL, NONE, TENSOR, ListType, OptionalType, TensorType, TupleType, Type
 from workbench.graph.walk import walk
 from workbench.jit import guards
 from workbench.jit.kinds import (
@@ -25,6 +25,7 @@ from workbench.jit.kinds import (
     optional,
     shown,
 )
+from workbench.jit.script_modules import ScriptFunction
 from workbench.jit.scripting.annotations import Annotations
 from workbench.jit.scripting.builder import RESULT, Flow, Place, Variable
 from workbench.jit.scripting.calls import Arguments, Calls
@@ -197,7 +198,7 @@ class Functions(Calls):
         """Write a function in the place of its call."""
         outer, before, tree = self.place, self.names, self.tree
         self.place = Place(signature.source, signature.around, name, outer.scope if scope is None else scope,
-                           signature.result, depth=outer.depth, outer=outer)  # fmt: skip
+                           signature.result, depth=outer.depth, outer=outer, no_grad=outer.no_grad)  # fmt: skip
         self.names = {key: Variable(one, _kind_of(one)) for key, one in names.items()}
         if self_ is not None:
             first = [*signature.tree.args.posonlyargs, *signature.tree.args.args][0].arg
@@ -277,6 +278,8 @@ class Functions(Calls):
             return self._unused(name, function)
         if told == "ignore":
             return self._held(function, arguments, tree)
+        if isinstance(function, ScriptFunction):
+            return self._traced(function, arguments, tree)
         if not inspect.isfunction(function):
             raise self.error(
                 tree, f"Python builtin {name} is currently not supported in a script",
@@ -335,7 +338,7 @@ class Functions(Calls):
     def _inlines(self, signature: Signature, arguments: Arguments) -> bool:
         """Say whether a function is written where it is called: it is given something else than values of its types."""
         things = [*arguments.things, *arguments.keywords.values()]
-        if signature.rest or not all(isinstance(one, Item) for one in things):
+        if self.place.no_grad or signature.rest or not all(isinstance(one, Item) for one in things):
             return True
         given = dict(zip(signature.names, arguments.things, strict=False)) | arguments.keywords
         kinds = zip(signature.names, signature.kinds, strict=True)
@@ -436,6 +439,22 @@ class Functions(Calls):
         self.thrown("RuntimeError", f"{name} is marked as unused, and was called from a script")
         kind = self.signature(function, method).result
         return Item(None, NONE) if kind is None else self.emit("wb.graph.narrow", (None,), kind)
+
+    def _traced(self, function: ScriptFunction, arguments: Arguments, tree: ast.Call) -> Item:
+        """Call what was traced: its graph is kept whole, with what it holds."""
+        boundary = function._boundaries.get("forward")
+        kinds = [operand_type(one) for one in function.graph.outputs]
+        kinds = [TENSOR if isinstance(one, TensorType) else one for one in kinds]
+        kind = kinds[0] if function.graph.single else TupleType(tuple(kinds))
+        name = self.graph.fresh(function.name)
+        self.graph.held_functions[name] = function
+        inputs, params = self.operands(arguments, tree)
+        return self.emit(
+            HeldFunction(name),
+            tuple(one.operand for one in inputs),
+            kind if boundary is None else boundary.result,
+            **{key: one.operand for key, one in params.items()},
+        )
 
     def _held(self, function: Any, arguments: Arguments, tree: ast.Call, bound: Any = None) -> Item:
         """Call a function that runs as Python: the graph holds it."""

@@ -24,6 +24,7 @@ from workbench.graph.types import (
 )
 from workbench.jit import guards
 from workbench.jit.kinds import Item
+from workbench.jit.script_modules import ScriptModule
 from workbench.jit.scripting.annotations import Annotations, kind_of_class
 from workbench.jit.scripting.calls import Arguments
 from workbench.jit.scripting.classes import Classes
@@ -143,6 +144,8 @@ class Parts(Classes):
                 if kind is not None:
                     return kind
         value = module.__dict__.get(name, getattr(type(module), name, None))
+        if isinstance(value, guards.Attribute):
+            return kind_of_class(value.type)
         return self.learnt_kind(value)
 
     def _annotated_kind(self, cls: type, hint: Any) -> Type | None:
@@ -265,6 +268,8 @@ class Parts(Classes):
         inputs, params = self.operands(arguments, tree)
         keywords = {name: one.operand for name, one in params.items()}
         kind = LAYERS.gives(part.module)
+        if isinstance(part.module, ScriptModule) and "forward" in part.module._boundaries:
+            kind = part.module._boundaries["forward"].result
         return self.emit(LeafModule(part.path), tuple(one.operand for one in inputs), kind, **keywords)
 
     def call_part_method(self, method: PartMethod, arguments: Arguments, tree: ast.Call) -> Any:
@@ -377,6 +382,8 @@ def _is_final(cls: type, name: str) -> bool:
 
 def copied(value: Any) -> Any:
     """Return the value of an attribute as the scripted module has it: its own lists and dicts, the same tensors."""
+    if isinstance(value, guards.Attribute):
+        return copied(value.value)
     if isinstance(value, list):
         return [copied(one) for one in value]
     if isinstance(value, Mapping):

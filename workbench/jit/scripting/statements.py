@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
+from workbench.autograd.modes import no_grad
 from workbench.graph.types import BOOL, INT, NONE, TENSOR, TEXT, DictType, ListType, TupleType, Type
 from workbench.jit.kinds import Item, ObjectKind, RecordKind, fits, shown
 from workbench.jit.scripting.annotations import Annotations, static
@@ -375,8 +376,35 @@ class Statements(Loops):
         self.assign(tree.name, Nested(tree, self.place.source, self.place.around, self.place))
 
     def _with(self, tree: ast.With) -> Flow:
+        if len(tree.items) == 1 and self._is_no_grad(tree.items[0].context_expr):
+            return self._without_gradients(tree)
         raise self.error(
             tree,
-            "with statements aren't supported",
+            "with statements aren't supported, but for `with no_grad():`",
             "Put it around the call of what is scripted: with wb.no_grad(): f(x)",
         )
+
+    def _is_no_grad(self, tree: ast.expr) -> bool:
+        if not isinstance(tree, ast.Call) or tree.args or tree.keywords:
+            return False
+        try:
+            return static(tree.func, self.place.around) is no_grad
+        except LookupError:
+            return False
+
+    def _without_gradients(self, tree: ast.With) -> Flow:
+        """Read ``with no_grad():``: each tensor that is computed in the block is cut off, as by ``detach``."""
+        outer, mark = self.place.no_grad, len(self.block.nodes)
+        self.place.no_grad = True
+        try:
+            flow = self.statements(tree.body)
+        finally:
+            self.place.no_grad = outer
+        for one in self.block.nodes[mark:]:
+            if any(TENSOR.accepts(value.type) for value in one.writes):
+                raise self.error(
+                    tree,
+                    "what is changed in place under no_grad() would have gradients in a graph",
+                    "Compute a new tensor, or put it around the call of what is scripted",
+                )
+        return flow
