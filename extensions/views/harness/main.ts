@@ -21,6 +21,7 @@ interface Harness {
   wait(count: number): void;
   refuse(reason: string): void;
   state(): unknown;
+  example(name: string): unknown;
   names(): readonly string[];
   select(selection: Selection): void;
   show(name: string): void;
@@ -103,6 +104,7 @@ const harness: Harness = {
   },
   refuse: reason => refusedCallbacks.forEach(callback => callback(reason)),
   state: () => shown?.state,
+  example: name => examples[view][name]!().state,
   names: () => Object.keys(examples[view]),
   select: selection => selectCallbacks.forEach(callback => callback(selection)),
   show: name => {

@@ -340,6 +340,24 @@ describe('the layout', () => {
     expect(wrapped('x'.repeat(300), 200, 12).length).toBeLessThanOrEqual(4);
   });
 
+  it('lays blocks that are alike out alike', () => {
+    const graph = chain(3, 4);
+    const alone = { ...graph, scopes: graph.scopes.map((scope, index) => ({ ...scope, same: index })) };
+    const open = new Set(['layers', 'layers.0', 'layers.1', 'layers.2']);
+    const made = layoutGraph(buildTree(alone, new Set()), open);
+    const inside = (block: number) => {
+      const frame = made.boxes.get(`scope:layers.${block}`)!;
+      return [0, 1, 2, 3].map(part => {
+        const { x, y, width } = made.boxes.get(`n${block}.${part}`)!;
+        return [x - frame.x, y - frame.y, width];
+      });
+    };
+    expect(inside(1)).toEqual(inside(0));
+    expect(inside(2)).toEqual(inside(0));
+    expect(new Set(inside(0).map(([, y]) => y)).size).toBe(4);
+    expect(layoutGraph(buildTree(alone, new Set()), open)).toEqual(made);
+  });
+
   it('survives a cycle', () => {
     const graph = {
       nodes: [node('a'), node('b'), node('c')],

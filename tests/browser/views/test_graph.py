@@ -305,6 +305,8 @@ def test_colour_says_something_else_on_demand(harness: Harness) -> None:
     expect(root.get_by_test_id("wb-legend")).to_contain_text("8 bit 2")
     root.get_by_test_id("wb-colour").select_option("flops")
     expect(root.get_by_test_id("wb-legend")).to_contain_text("Mflop")
+    root.get_by_test_id("wb-colour").select_option("time")
+    expect(root.get_by_test_id("wb-legend")).to_contain_text("profile=True")
 
 
 def test_five_thousand_nodes_without_a_scope_can_be_shown(harness: Harness) -> None:
@@ -315,6 +317,43 @@ def test_five_thousand_nodes_without_a_scope_can_be_shown(harness: Harness) -> N
     assert root.get_by_test_id("wb-node").count() < 500, "from afar nodes are no elements"
     root.get_by_test_id("wb-search").fill("4321")
     expect(root.locator("[data-node=n4321][data-selected]")).to_have_count(1)
+
+
+def test_edges_are_there_wherever_a_large_graph_is_looked_at(harness: Harness) -> None:
+    root = harness.open("graph", "flat", height=700)
+    node = root.locator("[data-node=n4321]")
+    root.get_by_test_id("wb-search").fill("4321")
+    expect(node).to_have_count(1)
+    edges = root.locator(".wb-g-edges")
+
+    def drawn() -> int:
+        # How many edges there are that begin or end within the window.
+        return int(
+            edges.evaluate(
+                """path => {
+                  const rim = path.ownerSVGElement.getBoundingClientRect();
+                  const to = path.getScreenCTM();
+                  return [...path.getAttribute('d').matchAll(/M([\\d.-]+) ([\\d.-]+)/g)].filter(([, x, y]) => {
+                    const at = new DOMPoint(Number(x), Number(y)).matrixTransform(to);
+                    return at.y > rim.top && at.y < rim.bottom;
+                  }).length;
+                }"""
+            )
+        )
+
+    harness.settle()
+    assert drawn() > 2
+    field = root.get_by_test_id("wb-graph-field")
+    field.hover()
+    for _ in range(6):
+        box = field.bounding_box()
+        assert box
+        harness.page.mouse.move(box["x"] + 60, box["y"] + 20)
+        harness.page.mouse.down()
+        harness.page.mouse.move(box["x"] + 60, box["y"] + box["height"] - 20, steps=3)
+        harness.page.mouse.up()
+        harness.settle()
+        assert drawn() > 2
 
 
 def seen_nodes(harness: Harness) -> int:

@@ -457,6 +457,7 @@ export const states: Record<string, () => Example> = {
   transformer: () => transformer(12).state('Encoder'),
   huge: () => transformer(420).state('Encoder with 420 blocks'),
   flat: () => flat().state('5,000 ops', { truncated: 1200 }),
+  deep: () => transformer(835).state('Encoder with 835 blocks'),
   flatter: () => flat(10_000).state('10,000 ops'),
   blocks,
   failed,

@@ -94,6 +94,13 @@ function byAmount(
   };
 }
 
+/** Where nothing was measured: what to run. */
+const UNMEASURED: Colouring = {
+  of: () => null,
+  amount: () => '',
+  legend: [{ colour: 'transparent', text: 'not measured yet: wb.widgets.graph(model, batch, profile=True)' }]
+};
+
 /** Makes a colouring for what is seen. */
 export function makeColouring(
   by: ColourBy,
@@ -132,6 +139,8 @@ export function makeColouring(
     case 'memory':
       return byAmount(items, dark, paper, node => node.memory, bytes);
     case 'time':
-      return byAmount(items, dark, paper, node => node.seconds ?? 0, seconds, 1e-6);
+      return nodes.some(node => node.seconds !== null)
+        ? byAmount(items, dark, paper, node => node.seconds ?? 0, seconds, 1e-6)
+        : UNMEASURED;
   }
 }

@@ -140,7 +140,8 @@ export function fastLayout(nodes: readonly Sized[], edges: readonly Wire[]): Lev
     order([...rows].reverse(), below, position);
   }
   const x = new Float64Array(nodes.length);
-  rows.forEach(row => settle(row, new Float64Array(nodes.length), x, nodes));
+  const anywhere = new Float64Array(nodes.length);
+  rows.forEach(row => settle(row, anywhere, x, nodes));
   align(rows, [above, below], x, nodes);
   return finish(nodes, rows, rank, x, pairs, edges);
 }

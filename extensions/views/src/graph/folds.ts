@@ -11,6 +11,8 @@ const FIRST_ITEMS = 48;
 
 /** A picture wider than this part more than its room is opened less: its nodes would be too small to be read. */
 const TOO_WIDE = 1.25;
+/** Pictures of more items are not laid out anew when their room changes. */
+const MOST_REFILLED = 600;
 /** The room of a view that has no size yet. */
 const USUAL: Room = { width: 860, height: 500 };
 
@@ -26,8 +28,9 @@ export class Folds {
   private room: Room = USUAL;
 
   /** Builds the tree anew; a graph of the same shape keeps what a person opened. */
-  plant(state: GraphState, other: boolean): void {
+  plant(state: GraphState, other: boolean, room: Room | null = null): void {
     this.state = state;
+    this.room = room ?? this.room;
     this.grow();
     if (other) {
       this.chosen = false;
@@ -54,6 +57,10 @@ export class Folds {
       return false;
     }
     this.room = room;
+    // What is larger than anybody takes in at once fills every room, and is not laid out again for another.
+    if (!this.layout || this.layout.boxes.size > MOST_REFILLED) {
+      return false;
+    }
     this.arrange();
     return true;
   }

@@ -14,6 +14,7 @@ import { described, Folds } from './folds';
 import { Gestures } from './gestures';
 import { Inspector } from './inspector';
 import type { GraphLayout, Route } from './layout';
+import type { Room } from './levels';
 import { nodesTable } from './saved';
 import { Scene } from './scene';
 import { scopeItem, type Scope } from './tree';
@@ -193,7 +194,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     // What a click opens takes room, and must not move the graph under the pointer.
     const inspecting = this.main.hasAttribute('data-inspect');
     const free = !this.fitted || (!this.hand.moved && !inspecting && !this.window.inspecting);
-    if (free && this.folds.fill({ width: width - 2 * MARGIN, height: height - 2 * MARGIN })) {
+    if (free && this.folds.fill(roomOf(width, height))) {
       this.fitted = false;
       this.arranged();
     }
@@ -316,7 +317,8 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
 
   /** Builds the tree anew; a graph of the same shape keeps what a person opened. */
   private plant(state: GraphState, other: boolean): void {
-    this.folds.plant(state, other);
+    const { clientWidth, clientHeight } = this.field;
+    this.folds.plant(state, other, clientWidth > 0 ? roomOf(clientWidth, clientHeight) : null);
     this.switches[0]!.disabled = state.nodes.every(node => node.held.length === 0);
     this.switches[1]!.disabled = [...state.nodes, ...state.edges].every(one => one.sizes.length === 0);
     if (other) {
@@ -463,6 +465,11 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       this.frame.request();
     }
   }
+}
+
+/** The room for a picture in a window. */
+function roomOf(width: number, height: number): Room {
+  return { width: width - 2 * MARGIN, height: height - 2 * MARGIN };
 }
 
 function dot(colour: string): HTMLElement {

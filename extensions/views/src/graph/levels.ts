@@ -42,6 +42,41 @@ export function edgeKey(source: string, target: string): string {
   return `${source}\u0001${target}`;
 }
 
+/** A layout by the indices of its nodes: that of all levels whose nodes are as large and joined the same way. */
+interface Pattern {
+  readonly places: readonly Placed[];
+  readonly layout: Omit<LevelLayout, 'places'>;
+}
+
+/** Layouts that were made: blocks that are alike look alike, and folding one leaves the others as they are. */
+const patterns = new Map<string, Pattern>();
+const MOST_PATTERNS = 400;
+
+/** The layout of a level by dagre, which is asked once for levels that are alike. */
+function patternLevel(nodes: readonly Sized[], edges: readonly Wire[]): LevelLayout {
+  const index = new Map(nodes.map((node, at) => [node.id, at]));
+  const key =
+    nodes.map(node => `${node.width},${node.height}`).join(';') +
+    '|' +
+    edges
+      .map(({ source, target, label }) => {
+        const room = label ? `,${label.width},${label.height}` : '';
+        return `${index.get(source)},${index.get(target)}${room}`;
+      })
+      .join(';');
+  let pattern = patterns.get(key);
+  if (!pattern) {
+    const { places, ...layout } = dagreLevel(nodes, edges);
+    pattern = { places: nodes.map(node => places.get(node.id)!), layout };
+    if (patterns.size >= MOST_PATTERNS) {
+      patterns.clear();
+    }
+    patterns.set(key, pattern);
+  }
+  const { places, layout } = pattern;
+  return { ...layout, places: new Map(nodes.map((node, at) => [node.id, places[at]!])) };
+}
+
 function dagreLevel(nodes: readonly Sized[], edges: readonly Wire[]): LevelLayout {
   const graph = new Graph({ multigraph: true });
   graph.setGraph({
@@ -131,7 +166,7 @@ export function buildLevel(
       nodes.push({ id: gate, width: 1, height: 1 });
     }
   }
-  const placed = nodes.length > DAGRE_LIMIT ? fastLayout(nodes, edges) : dagreLevel(nodes, edges);
+  const placed = nodes.length > DAGRE_LIMIT ? fastLayout(nodes, edges) : patternLevel(nodes, edges);
   const tight = tighten(placed, nodes);
   const layout = nodes.length > DAGRE_LIMIT ? tight : inColumns(tight, nodes, edges, room);
   return {

@@ -30,6 +30,54 @@ export interface Marks {
   readonly hovered: Route | null;
 }
 
+/** A part of the world. */
+interface Rim {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
+/** An edge as it is drawn. */
+interface Stroke {
+  readonly line: string;
+  readonly head: string;
+  readonly rim: Rim;
+}
+
+const EVERYWHERE: Rim = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
+/** As many edges as are drawn at once, wherever the window is. */
+const MOST_STROKES = 1500;
+
+function covers(outer: Rim, inner: Rim): boolean {
+  return (
+    outer.left <= inner.left &&
+    outer.top <= inner.top &&
+    outer.right >= inner.right &&
+    outer.bottom >= inner.bottom
+  );
+}
+
+/** A window with as much again around it, so that a hand can go on for a while. */
+function widened({ left, top, right, bottom }: Rim): Rim {
+  const [across, down] = [right - left, bottom - top];
+  return { left: left - across, top: top - down, right: right + across, bottom: bottom + down };
+}
+
+function strokeOf(route: Route): Stroke {
+  const rim = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
+  for (const { x, y } of route.points) {
+    rim.left = Math.min(rim.left, x);
+    rim.top = Math.min(rim.top, y);
+    rim.right = Math.max(rim.right, x);
+    rim.bottom = Math.max(rim.bottom, y);
+  }
+  // A straight line down has no width, and is seen all the same.
+  rim.left -= 4;
+  rim.right += 4;
+  return { line: routePath(route.points), head: arrow(route), rim };
+}
+
 /** Draws a layout into an SVG element. */
 export class Scene {
   readonly svg = s('svg', { class: 'wb-svg', role: 'presentation' });
@@ -47,6 +95,9 @@ export class Scene {
   private layout: GraphLayout | null = null;
   private paint: Paint | null = null;
   private placed: Labels | null = null;
+  private strokes: readonly Stroke[] = [];
+  /** The part of the world whose edges are in the page. */
+  private drawn: Rim | null = null;
   private litKey = '';
 
   constructor() {
@@ -63,8 +114,8 @@ export class Scene {
     this.elements.clear();
     this.labelElements.clear();
     this.litKey = '';
-    this.edges.setAttribute('d', layout.routes.map(route => routePath(route.points)).join(''));
-    this.heads.setAttribute('d', layout.routes.map(arrow).join(''));
+    this.strokes = layout.routes.map(strokeOf);
+    this.drawn = null;
     this.placed = new Labels(layout, look);
     this.drawFar(layout, paint);
   }
@@ -99,8 +150,28 @@ export class Scene {
           .slice(0, FAR_COUNT)
       : seen;
     this.show(wanted, marks);
+    this.line(far ? EVERYWHERE : window);
     this.light(marks);
     this.label(layout, camera, window, far, marks);
+  }
+
+  /** Draws the edges that a window sees, and some around it: a path of all of them takes long to paint near by. */
+  private line(window: Rim): void {
+    const { drawn, strokes } = this;
+    if (drawn && covers(drawn, window)) {
+      return;
+    }
+    const around = strokes.length > MOST_STROKES && window !== EVERYWHERE ? widened(window) : EVERYWHERE;
+    this.drawn = around;
+    const seen = strokes.filter(
+      ({ rim }) =>
+        rim.left < around.right &&
+        rim.right > around.left &&
+        rim.top < around.bottom &&
+        rim.bottom > around.top
+    );
+    this.edges.setAttribute('d', seen.map(stroke => stroke.line).join(''));
+    this.heads.setAttribute('d', seen.map(stroke => stroke.head).join(''));
   }
 
   /** Draws all of it, as large as it is and whatever a window would show: for a file. */
@@ -112,6 +183,7 @@ export class Scene {
     const [width, height] = [layout.width + 2 * RIM, layout.height + 2 * RIM];
     this.svg.setAttribute('viewBox', `${-RIM} ${-RIM} ${width} ${height}`);
     this.far.remove();
+    this.line(EVERYWHERE);
     this.show([...layout.boxes.values()], { selected: null, found: new Set(), hovered: null });
     for (const { label } of layout.routes) {
       if (label) {
@@ -158,13 +230,7 @@ export class Scene {
     }
   }
 
-  private label(
-    layout: GraphLayout,
-    camera: Camera,
-    window: { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number },
-    far: boolean,
-    marks: Marks
-  ): void {
+  private label(layout: GraphLayout, camera: Camera, window: Rim, far: boolean, marks: Marks): void {
     const wanted = new Set<Route>();
     if (camera.scale >= LABEL_SCALE && !far) {
       for (const route of layout.routes) {
