@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -87,26 +88,52 @@ class Pair:
         """Join nodes that have everything before them in common, and all behind them; then either of both."""
         ups = [shape.ups(self._tokens[level][i], level) for i, shape in enumerate(self._shapes)]
         downs = [shape.downs(level) for shape in self._shapes]
-        both = [list(zip(*pair, strict=True)) for pair in zip(ups, downs, strict=True)]
-        self._alike(both)
+        # One whole number for the two: thousands of tuples would each be looked at by the garbage collector.
+        self._alike(
+            [
+                [up << 40 | down for up, down in zip(*pair, strict=True)]
+                for pair in zip(ups, downs, strict=True)
+            ]
+        )
         self._alike(ups)
         self._alike(downs)
 
-    def _alike(self, keys: Sequence[Sequence[Hashable]]) -> None:
+    def _alike(self, keys: Sequence[Sequence[int]]) -> None:
         """Join nodes of equal keys where both graphs have as many of them."""
-        groups = []
-        for own, order, partners in zip(keys, self._orders, self._partner, strict=True):
-            free = [place for place, partner in enumerate(partners) if partner is None]
-            groups.append(grouped((own[order[place]], place) for place in free))
-        # Of some that cannot be told apart one may be missing: which, the order says later.
-        pairs = [
-            (places, groups[1][key])
-            for key, places in groups[0].items()
-            if len(places) == len(groups[1].get(key, ()))
+        free = [
+            [place for place, partner in enumerate(partners) if partner is None] for partners in self._partner
         ]
-        # The only ones first, and what hangs on each choice at once: neighbours of a pair belong together.
-        for places, others in sorted(pairs, key=lambda pair: len(pair[0]) > 1):
-            rest = iter(others)
+        found = [
+            [own[order[place]] for place in places]
+            for own, order, places in zip(keys, self._orders, free, strict=True)
+        ]
+        counts, others = map(Counter, found)
+        # Those of which there is one first: they leave no choice.
+        alone = {key: place for key, place in zip(found[1], free[1], strict=True) if others[key] == 1}
+        joined = []
+        for key, i in zip(found[0], free[0], strict=True):
+            if counts[key] == 1 and key in alone:
+                self._join(i, alone[key])
+                joined.append((i, alone[key]))
+        # Of some that cannot be told apart one may be missing: which, the order says later.
+        many = {key for key, count in counts.items() if count > 1 and others[key] == count}
+        if many:
+            self._chosen(
+                many, [list(zip(*pair, strict=True)) for pair in zip(found, free, strict=True)], joined, keys
+            )
+
+    def _chosen(
+        self,
+        many: set[int],
+        found: list[list[tuple[int, int]]],
+        joined: list[tuple[int, int]],
+        keys: Sequence[Sequence[int]],
+    ) -> None:
+        """Join nodes that cannot be told apart, beginning beside pairs; each choice decides for its neighbours."""
+        self._neighbours(joined, keys)
+        groups = [grouped(pair for pair in one if pair[0] in many) for one in found]
+        for key, places in groups[0].items():
+            rest = iter(groups[1][key])
             for i in places:
                 if self._partner[0][i] is None:
                     j = next(place for place in rest if self._partner[1][place] is None)

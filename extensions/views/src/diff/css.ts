@@ -22,7 +22,7 @@ export const DIFF_CSS = `
 .wb-d-title { font-size: var(--wb-small); color: var(--wb-quiet); flex: none; min-height: 20px; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .wb-d-heads { display: grid; grid-template-columns: minmax(0, 1fr) 22px minmax(0, 1fr); flex: none; border-bottom: 1px solid var(--wb-line); }
 .wb-d-heads[data-mode='joined'] { grid-template-columns: minmax(0, 1fr); }
-.wb-d-scroll { position: relative; overflow: auto; min-height: 120px; max-height: 520px; flex: 1 1 auto; overscroll-behavior: contain; }
+.wb-d-scroll { position: relative; overflow: auto; min-height: 60px; max-height: 520px; flex: 1 1 auto; overscroll-behavior: contain; }
 .wb-d-space { position: relative; width: 100%; }
 .wb-d-item { position: absolute; left: 0; right: 0; font-size: 12px; cursor: pointer; border-radius: 3px; }
 .wb-d-item[aria-selected='true'] { box-shadow: inset 0 0 0 1.5px var(--wb-accent); }
@@ -35,7 +35,7 @@ export const DIFF_CSS = `
 .wb-d-cell[data-status] .wb-d-op { font-weight: 600; }
 .wb-d-place { color: var(--wb-quiet); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; flex: 1 2 0; min-width: 0; font-size: var(--wb-small); }
 .wb-d-item[data-kind='row']:hover .wb-d-place { color: var(--wb-ink); }
-.wb-d-type { display: inline-flex; flex-wrap: wrap; gap: 8px 3px; height: 18px; line-height: 18px; justify-content: flex-end; align-items: center; flex: 0 3 auto; min-width: 0; overflow: hidden; white-space: nowrap; }
+.wb-d-type { display: inline-flex; gap: 3px; align-items: center; flex: none; max-width: 75%; overflow: hidden; white-space: nowrap; }
 .wb-d-type .wb-chip { font-size: var(--wb-small); line-height: 16px; padding: 0 4px; }
 .wb-d-type code { font-family: var(--wb-code); font-size: var(--wb-small); color: var(--wb-quiet); }
 .wb-d-join { position: relative; }
@@ -54,8 +54,14 @@ export const DIFF_CSS = `
 .wb-d-entry .wb-d-op { flex: 0 1 auto; }
 .wb-d-same { padding: 16px 8px; color: var(--wb-quiet); }
 .wb-d-same b { color: var(--wb-ink); }
+/* A type that is cut reads as another one: where there is no room for it, there is none. */
+@container (max-width: 860px) {
+  .wb-d-line .wb-d-type { display: none; }
+}
 @container (max-width: 640px) {
   .wb-d-side { display: none; }
+}
+@container (max-width: 460px) {
   .wb-d-type { display: none; }
 }
 `;

@@ -187,7 +187,10 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
       state.truncated > 0 ? `${state.truncated.toLocaleString('en')} more rows are not drawn.` : ''
     );
     this.rest.hidden = state.truncated === 0;
-    setText(this.sideTitle, `${this.changes.length.toLocaleString('en')} differences`);
+    setText(
+      this.sideTitle,
+      `${this.changes.length.toLocaleString('en')} difference${this.changes.length === 1 ? '' : 's'}`
+    );
     this.sideBox.hidden = this.changes.length === 0;
   }
 
@@ -250,7 +253,11 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
     this.heads.dataset['mode'] = mode;
     const title = (name: string, side: 'before' | 'after'): HTMLElement => {
       const count = state.rows.reduce((sum, row) => sum + (row.left_out || (nodeOf(row, side) ? 1 : 0)), 0);
-      return h('div', { class: 'wb-d-title' }, `${side} · ${name} · ${count.toLocaleString('en')} nodes`);
+      return h(
+        'div',
+        { class: 'wb-d-title' },
+        `${side} · ${name} · ${count.toLocaleString('en')} node${count === 1 ? '' : 's'}`
+      );
     };
     const sides = [title(state.before, 'before'), title(state.after, 'after')] as const;
     replace(this.heads, ...(mode === 'split' ? [sides[0], h('div'), sides[1]] : sides));
