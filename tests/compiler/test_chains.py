@@ -22,7 +22,8 @@ from workbench.compiler.chain_slots import ChainCode
 from workbench.compiler.chain_steps import RULES, NotAChain
 from workbench.compiler.chains import chain_code, has_rule
 from workbench.core.op import Op, ops, table
-from workbench.graph import Graph, trace
+from workbench.graph import Graph, passes, trace
+from workbench.graph.blocks import values_in
 from workbench.kernels.loader import native
 
 pytestmark = pytest.mark.skipif(not kernels.available(), reason=f"compiled kernels: {kernels.reason()}")
@@ -298,6 +299,48 @@ def test_bfloat16_is_rounded_after_each_op_as_eager_evaluation_does() -> None:
     found, expected = run(code, x, y), function(wb.tensor(x), wb.tensor(y)).numpy()
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found.astype("f4"), expected.astype("f4"))
+
+
+ACTIVATIONS = (
+    "relu", "tanh", "sigmoid", "gelu", "silu", "mish", "hardswish", "hardsigmoid", "hardtanh", "elu", "softplus",
+    "leaky_relu", "logsigmoid", "softshrink", "hardshrink",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_an_activation_and_its_gradient_are_one_chain(name: str) -> None:
+    generator = np.random.default_rng(5)
+    x, y, g = (generator.standard_normal((7, 45)).astype("f4") * 2 for _ in range(3))
+    activation = getattr(wb.nn.functional, name)
+
+    def function(a: Any, b: Any) -> Any:
+        return activation(a * b + 0.5) * b
+
+    both = passes.differentiate(graph_of(function, x, y), ["a", "b"])
+    both.outputs = tuple(values_in(both.outputs))
+    found = dict(zip([one.name for one in both.outputs], run(chain_code(both), x, y, g), strict=True))
+    a, b = wb.tensor(x, requires_grad=True), wb.tensor(y, requires_grad=True)
+    result = function(a, b)
+    expected = [result.detach(), *wb.autograd.grad(result, [a, b], wb.tensor(g))]
+    for have, want in zip(found.values(), expected, strict=True):
+        # As 1 - tanh² does, slopes cancel near 0: what they are off is a part of what they are multiplied by.
+        np.testing.assert_allclose(have, want.numpy(), rtol=2e-6, atol=5e-7 * np.abs(want.numpy()).max())
+
+
+def test_a_step_of_an_optimizer_is_one_chain() -> None:
+    generator = np.random.default_rng(6)
+    weight, gradient, first = (generator.standard_normal(1000).astype("f4") for _ in range(3))
+    second = np.abs(generator.standard_normal(1000)).astype("f4")
+
+    def adam(w: Any, g: Any, m: Any, v: Any) -> Any:
+        m = m * 0.9 + g * 0.1
+        v = v * 0.999 + g * g * 0.001
+        return w - 0.001 * (m / 0.19) / ((v / 0.002).sqrt() + 1e-8), m, v
+
+    given = (weight, gradient, first, second)
+    code = chain_code(graph_of(adam, *given))
+    for have, want in zip(run(code, *given), adam(*map(wb.tensor, given)), strict=True):
+        np.testing.assert_array_equal(have, want.numpy())
 
 
 def test_what_is_stretched_to_the_result_is_read_as_it_lies() -> None:
