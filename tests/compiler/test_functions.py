@@ -232,3 +232,30 @@ def test_results_that_are_always_the_same_are_nobody_elses() -> None:
     compiled = wb.compile(lambda x: (weight * 2, x + 1))
     compiled(wb.zeros(2))[0].zero_()
     assert compiled(wb.zeros(2))[0].tolist() == [2.0, 4.0]
+
+
+def test_products_of_every_kind() -> None:
+    weight, bias = wb.randn(6, 4), wb.randn(4)
+
+    def f(x: Any, y: Any) -> Any:
+        second = (x @ y).relu()
+        return (x @ weight + bias).relu(), second, x @ y + second
+
+    x, y = wb.randn(2, 5, 6), wb.randn(2, 6, 3)
+    compiled = wb.compile(f)
+    for found, expected in zip(compiled(x, y), f(x, y), strict=True):
+        assert np.allclose(found.numpy(), expected.numpy(), rtol=1e-4, atol=1e-5)
+    (program,) = wb.compiler.explain(compiled).programs
+    assert not program.eager
+
+
+def test_a_step_writes_over_nothing_that_is_read_later() -> None:
+    def f(x: Any) -> Any:
+        first = x.relu().cumsum(0)  # an op between two programs
+        second = first * 2 + 1
+        third = second.reshape(-1).softmax(0)
+        return third + (second.tanh() * first).reshape(-1), second
+
+    x = wb.randn(4, 5)
+    for found, expected in zip(wb.compile(f)(x), f(x), strict=True):
+        assert np.allclose(found.numpy(), expected.numpy(), rtol=1e-5)

@@ -203,3 +203,26 @@ def test_eight_threads_get_the_results_of_one() -> None:
         one.join()
     for results, wanted in zip(found, expected, strict=True):
         assert len(results) == 30 and all(np.array_equal(one, wanted) for one in results)
+
+
+def test_an_encoder_computes_what_eager_computes() -> None:
+    wb.manual_seed(2)
+    sizes = wb.models.BertSettings(words=50, features=24, layers=2, heads=3, hidden=48, positions=16)
+    model = wb.models.BertEncoder(sizes).eval()
+    compiled = wb.compile(model)
+    mask = wb.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
+    with wb.no_grad():
+        for count in (5, 3):
+            words = wb.randint(0, 50, (2, count))
+            close(compiled(words, mask[:, :count]), model(words, mask[:, :count]))
+    program = wb.compiler.explain(compiled).programs[0]
+    assert program.steps["attention own"] == 2 and not any("turn" in one for one in program.steps)
+
+
+def test_a_vision_transformer_computes_what_eager_computes() -> None:
+    wb.manual_seed(3)
+    model = wb.models.vit_small().eval()
+    compiled = wb.compile(model)
+    x = wb.randn(2, 3, 32, 32)
+    with wb.no_grad():
+        close(compiled(x), model(x))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from workbench.compiler.groups import Group
 from workbench.compiler.lowering import Lowering, NotLowered, Rule
 from workbench.core.op import Op, ops
@@ -145,10 +147,19 @@ def _cat(low: Lowering, group: Group) -> int:
     return int(low.program.concatenate(parts, low.params(node)["dim"] % rank))
 
 
+_TURNED = 1 << 30
+"""Added to the number of a weight that is kept turned."""
+
+
 def _product(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     left, right = node.inputs[:2]
     a, b = low.shape(left), low.shape(right)
+    weight = low.constant(right)
+    if weight is not None and len(b) == 2 and len(a) >= 2:
+        # A layer, of which the weight lies the other way.
+        key, turned = low.keys[right] + _TURNED, np.ascontiguousarray(weight.T)
+        return int(low.program.linear(low.slot(left), key, turned, -1, None, []))
     if len(a) < 2 or len(a) != len(b) or a[:-2] != b[:-2]:
         raise NotLowered("only products of as many matrices have a step")
     return int(low.program.matmul(low.slot(left), low.slot(right), False, 1.0, []))
