@@ -70,6 +70,22 @@ def _made(graph: Graph, told: dict[str, Any]) -> ScriptModule | ScriptFunction:
     if not isinstance(names, dict) or not isinstance(attributes, dict):
         raise WeightsError(f"{OWN} does not say what the parts of the module are")
     module = ScriptModule(graphs, arguments, told["module"], boundaries)
+    try:
+        _fill(module, graph, buffers, names, attributes)
+    except (KeyError, TypeError) as error:
+        # Names that no module has, or has already.
+        raise WeightsError(f"{OWN} tells of a part that cannot be: {error}") from None
+    # What stood in attributes stands there: the graph does not read it.
+    graph.parameters = {
+        one: there for one, there in graph.parameters.items() if not one.name.startswith(ATTRIBUTE)
+    }
+    return module.train(bool(told.get("training")))
+
+
+def _fill(
+    module: ScriptModule, graph: Graph, buffers: list[Any], names: dict[str, Any], attributes: dict[str, Any]
+) -> None:
+    """Give a module its parts, its state and its attributes."""
     tensors = {value.name: tensor for value, tensor in graph.parameters.items()}
     for path in names:
         # All of them first, in their order: the state comes after.
@@ -88,11 +104,6 @@ def _made(graph: Graph, told: dict[str, Any]) -> ScriptModule | ScriptFunction:
             raise WeightsError(f"{OWN} gives the module {short(path)}, which is no attribute of its own")
         setattr(owner, name, value_from(value, tensors))
         module._attributes[path] = ANY
-    # What stood in attributes stands there: the graph does not read it.
-    graph.parameters = {
-        one: there for one, there in graph.parameters.items() if not one.name.startswith(ATTRIBUTE)
-    }
-    return module.train(bool(told.get("training")))
 
 
 def _owner(module: Any, path: str, names: dict[str, Any]) -> tuple[Any, str]:
@@ -110,10 +121,10 @@ def _owner(module: Any, path: str, names: dict[str, Any]) -> tuple[Any, str]:
 def _methods(graph: Graph, told: dict[str, Any]) -> dict[str, tuple[Graph, list[str], Boundary | None]]:
     """Return the graphs of a module's methods, what their arguments are called, and what they take."""
     main = told.get("name", "forward") if "module" in told else "forward"
-    found = {main: (graph, *_taken(graph, told))}
     others = told.get("methods", {})
     if not isinstance(main, str) or not isinstance(others, dict):
         raise WeightsError(f"{OWN} does not say what the methods are")
+    found = {main: (graph, *_taken(graph, told))}
     tensors = {value.name: tensor for value, tensor in graph.held().items()}
     for name, one in others.items():
         lines = one.get("graph") if isinstance(one, dict) else None
