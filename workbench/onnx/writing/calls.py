@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from workbench.base.dtypes import DType, as_dtype, bool_, dtype_of, float64, int64
+from workbench.base.dtypes import DType, as_dtype, bfloat16, bool_, dtype_of, float32, float64, int64
 from workbench.base.size_expressions import Symbolic
 from workbench.core.dtype_rules import common_dtype
 from workbench.graph import Node, Value
@@ -25,6 +25,15 @@ NUMBERS: dict[Any, DType] = {INT: int64, FLOAT: float64, BOOL: bool_}
 _EXAMPLES: dict[Any, Any] = {INT: 0, FLOAT: 0.0, BOOL: False}
 
 
+_MOVES = frozenset(
+    {
+        "cat", "clone", "copy", "detach", "embedding", "flatten", "gather", "index", "lay_out", "pass_share",
+        "permute", "pick", "rename", "reshape", "squeeze", "stack", "unflatten", "unsqueeze",
+    }
+)  # fmt: skip
+"""Ops that only move values, whatever their type."""
+
+
 class Call:
     """One node of the graph. Called with an operator of the format, it writes a node and returns what that gives."""
 
@@ -38,6 +47,13 @@ class Call:
         self._base = node.outputs[0].name if node.outputs else "value"
         self._scope = "/".join(part for one in node.scope for part in one.split("."))
         self._casts: dict[tuple[str, int], str] = {}
+        kinds = [one.type for one in self.inputs if isinstance(one, Value)]
+        self.wide = (
+            self.op is not None and self.op.name not in _MOVES
+            and any(isinstance(one, TensorType) and dtype_of(one) == bfloat16 for one in kinds)
+        )  # fmt: skip
+        """True where bfloat16 numbers are computed with: in float32, rounded once, as the house does. Runtimes for
+        processors have no operators of that type, and many of the format's came late."""
 
     # ---------------------------------------------------------------------------------- what is asked
 
@@ -51,7 +67,10 @@ class Call:
 
     def kind(self, i: int) -> DType:
         """Return the data type of an operand that is a tensor."""
-        return dtype_of(self._tensor(i))
+        return self._computed(dtype_of(self._tensor(i)))
+
+    def _computed(self, kind: DType) -> DType:
+        return float32 if self.wide and kind == bfloat16 else kind
 
     def sizes(self, i: int) -> tuple[Any, ...]:
         """Return the sizes of an operand: numbers, and expressions where they differ from run to run."""
@@ -64,7 +83,7 @@ class Call:
     @property
     def out(self) -> DType:
         """The data type of the result."""
-        return dtype_of(self.node.outputs[0].tensor)
+        return self._computed(dtype_of(self.node.outputs[0].tensor))
 
     def out_sizes(self, i: int = 0) -> tuple[Any, ...]:
         """Return the sizes of a result."""
@@ -82,7 +101,7 @@ class Call:
                 arrays.append(SimpleNamespace(dtype=kind.dtype, ndim=len(kind.sizes)))
             else:
                 arrays.append(one.hint if isinstance(one, Symbolic) else one)
-        return as_dtype(common_dtype(self.op, arrays))
+        return self._computed(as_dtype(common_dtype(self.op, arrays)))
 
     def codes(self, i: int) -> Codes | None:
         """Return what an operand stands for where it is codes."""
@@ -102,6 +121,15 @@ class Call:
         """Say what the result stands for: it is codes."""
         if codes is not None:
             self.shared.codes[self.node.outputs[0]] = codes
+
+    def rounded(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return results in the types that the graph has for them."""
+        if not self.wide:
+            return names
+        kinds = [dtype_of(one.tensor) for one in self.node.outputs]
+        return tuple(
+            self.cast(name, self._computed(kind), kind) for name, kind in zip(names, kinds, strict=True)
+        )
 
     def reads(self, place: int) -> bool:
         """Say whether anything reads one of the results."""
@@ -129,7 +157,8 @@ class Call:
         one = self.inputs[i]
         if not isinstance(one, Value):
             raise OnnxError(f"operand {i} is {one!r}, where a tensor is needed")
-        return self.body.name_of(one)
+        own = dtype_of(one.tensor)
+        return self.cast(self.body.name_of(one), own, self._computed(own))
 
     def number(self, value: Any, kind: DType) -> str:
         """Return the name of one number, without dims."""

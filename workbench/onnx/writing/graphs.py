@@ -284,7 +284,7 @@ class _Writer:
         if call.has_codes() and node.op.name not in CODED:
             raise OnnxError("it is given codes, and the format has no operator that computes it with them")
         found = rule(call)
-        return (found,) if isinstance(found, str) else tuple(found)
+        return call.rounded((found,) if isinstance(found, str) else tuple(found))
 
     def _refuse(self) -> None:
         """Raise where anything had no form: each op with its lines and how often, and why."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import as_dtype, bool_, float64, int32, int64
+from workbench.base.dtypes import as_dtype, bfloat16, bool_, float32, float64, int32, int64
 from workbench.graph.sizes import is_symbolic
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.values import LARGEST
@@ -21,8 +21,10 @@ _MOST = 4096
 @written("full")
 def _full(call: Any) -> Any:
     params = call.params
-    value = call.number(params["value"], as_dtype(params["dtype"]))
-    return call("Expand", value, call.row(params["sizes"]))
+    kind = as_dtype(params["dtype"])
+    wide = float32 if kind == bfloat16 else kind
+    found = call("Expand", call.number(params["value"], wide), call.row(params["sizes"]))
+    return call.cast(found, wide, kind)
 
 
 @written("arange")

@@ -28,7 +28,7 @@ def _ordered(call: Any, name: str, gates: int) -> Any:
 def _source(call: Any, gates: int) -> Any:
     """Return what comes in, its weight, and its bias: those of the linear layer before, where this alone reads it."""
     pre = call.inputs[0]
-    node = pre.node if isinstance(pre, Value) else None
+    node = pre.node if isinstance(pre, Value) and not call.wide else None
     if (
         node is not None
         and node.op is not None
