@@ -15,7 +15,7 @@ from workbench.graph.rules import kind_of
 from workbench.graph.stopping import Stop
 from workbench.graph.types import NONE
 from workbench.graph.walk import walk
-from workbench.live.messages import GraphEdge, GraphNode, GraphTensor, GraphValues
+from workbench.live.messages import Dim, GraphEdge, GraphNode, GraphTensor, GraphValues
 from workbench.widgets.graph_scopes import Box, scopes_of
 from workbench.widgets.graph_types import (
     LONGEST,
@@ -53,6 +53,15 @@ class _World:
         self.held: dict[Value, GraphTensor] = {}
         """Values that are parameters or constants, here or where the function is called."""
         self.names: Mapping[Symbol, str] = size_names(function)
+        self._told: dict[Value, tuple[str, list[Dim], list[str]]] = {}
+
+    def told(self, value: Value) -> tuple[str, list[Dim], list[str]]:
+        """Return the type of a value as views take it: its short name, its dims, and its sizes in any run."""
+        # Once for a value: its node says it, and every edge that it travels along.
+        if value not in self._told:
+            kind = value.type
+            self._told[value] = short_name(kind), dims_of_type(kind), sizes_of_type(kind, self.names)
+        return self._told[value]
 
 
 class GraphPicture:
@@ -268,6 +277,7 @@ class GraphPicture:
         reads: list[Value] | None = None,
         scope: list[str] | None = None,
     ) -> GraphNode:
+        dtype, dims, sizes = world.told(value)
         held = [world.held[one] for one in dict.fromkeys(reads or ()) if one in world.held]
         return GraphNode(
             id=identity,
@@ -275,9 +285,9 @@ class GraphPicture:
             op="",
             label=label[:LONGEST],
             scope=scope or [],
-            dtype=short_name(value.type),
-            dims=dims_of_type(value.type),
-            sizes=sizes_of_type(value.type, world.names),
+            dtype=dtype,
+            dims=dims,
+            sizes=sizes,
             held=held,
             quantization="",
             attributes=[],
@@ -307,10 +317,4 @@ def _held(kind: Literal["parameter", "constant"], value: Value, tensor: Any) -> 
 
 
 def _edge(world: _World, value: Value, source: str, target: str) -> GraphEdge:
-    return GraphEdge(
-        source,
-        target,
-        short_name(value.type),
-        dims_of_type(value.type),
-        sizes_of_type(value.type, world.names),
-    )
+    return GraphEdge(source, target, *world.told(value))

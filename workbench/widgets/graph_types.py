@@ -89,7 +89,9 @@ def _size(size: Size, names: Mapping[Symbol, str]) -> str:
         return str(size)
     if any(symbol not in names for symbol in size.symbols()):
         return UNKNOWN
-    return size.written(names.__getitem__)[:LONGEST]
+    # Most sizes are one symbol, which needs no writing out.
+    symbol = size.symbol
+    return size.written(names.__getitem__)[:LONGEST] if symbol is None else names[symbol]
 
 
 def quantization_of(tensor: Any) -> str:
