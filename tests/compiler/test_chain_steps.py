@@ -84,6 +84,17 @@ def test_values_in_blocks_of_channels_stay_as_they_lie(channels: int) -> None:
     held(function, floats(2, 4, 9, 11), rtol=1e-4, atol=1e-5)
 
 
+def test_what_a_layer_does_to_its_own_result_stays_with_it() -> None:
+    layer = nn.Conv2d(4, 8, 3, padding=1)
+
+    def function(x: Any) -> Any:
+        y = layer(x)
+        return (layer(y[:, :4]) + y).relu()
+
+    report = held(function, floats(2, 4, 9, 11), rtol=1e-4, atol=1e-5)
+    assert "chain" not in steps_of(report)
+
+
 def test_a_result_is_written_over_what_is_read_for_the_last_time_only() -> None:
     layer = nn.Linear(24, 24)
 
