@@ -29,6 +29,7 @@ from workbench.graph.passes import (
     freeze,
     fuse_conv_batch_norm,
     inline,
+    normal_forms,
     peephole,
 )
 from workbench.graph.tracing import trace
@@ -38,7 +39,9 @@ from workbench.tensor import Tensor
 
 __all__ = ["Compiled", "Version"]
 
-PASSES = (freeze, inline, fuse_conv_batch_norm, peephole, common_subexpressions, dead_code)
+PASSES = (
+    freeze, inline, fuse_conv_batch_norm, peephole, common_subexpressions, normal_forms, peephole, dead_code,
+)  # fmt: skip
 """What a traced graph goes through before it is lowered."""
 
 MOST_PLANS = 16
