@@ -98,7 +98,7 @@ def test_sizes_that_must_agree_have_one_name():
 def test_sizes_that_are_computed_are_computed_in_the_file():
     def f(x):
         n, c, h, w = x.shape
-        return x.reshape(n, c * h, w // 2, -1).mean(2) / h**0.5 + (n - 3) // 2
+        return x.reshape(n, c * h, w // 2, -1).mean(2) / h**0.5 + (n - 4) // 2
 
     x = wb.randn(2, 3, 4, 6)
     opened = wb.onnx.load(saved(f, x))
