@@ -10,6 +10,7 @@ import torch
 
 import workbench as wb
 from tests.bench.measure import Case, Work
+from tests.peers.fx.models import with_torch
 
 __all__ = ["compiled_cases"]
 
@@ -48,7 +49,50 @@ def _chained(function: Callable[[Any, Any], Any]) -> Callable[[], tuple[Work, Wo
     return make
 
 
+def _network(room: str, name: str, batch: int) -> Callable[[], tuple[Work, Work]]:
+    def make() -> tuple[Work, Work]:
+        ours, theirs = getattr(wb.models, name)().eval(), getattr(with_torch(room), name)().eval()
+        x = np.random.default_rng(0).standard_normal((batch, 3, 224, 224)).astype(np.float32)
+        return _calls(ours, theirs, x)
+
+    return make
+
+
+def _perceptron() -> tuple[Work, Work]:
+    sizes = (784, 512, 512, 10)
+    ours, theirs = (
+        nn.Sequential(
+            nn.Linear(*sizes[:2]), nn.ReLU(), nn.Linear(*sizes[1:3]), nn.ReLU(), nn.Linear(*sizes[2:])
+        ).eval()
+        for nn in (wb.nn, torch.nn)
+    )
+    return _calls(ours, theirs, np.random.default_rng(0).standard_normal((1, 784)).astype(np.float32))
+
+
+def _calls(ours: Any, theirs: Any, x: Any) -> tuple[Work, Work]:
+    """Calls of a compiled module, and of PyTorch's as it is."""
+    compiled, given, torch_given = wb.compile(ours), wb.tensor(x), torch.from_numpy(x)
+
+    def our_call() -> None:
+        with wb.no_grad():
+            compiled(given)
+
+    def their_call() -> None:
+        with torch.no_grad():
+            theirs(torch_given)
+
+    return our_call, their_call
+
+
 def compiled_cases() -> Iterator[Case]:
     """Every row."""
+    for batch in (1, 8):
+        for room, name, called, target in (
+            ("resnet", "resnet50", "ResNet-50", 0.85),
+            ("mobilenet", "mobilenet_v2", "MobileNetV2", 0.6),
+        ):
+            made = _network(room, name, batch)
+            yield Case(f"{called} of {batch} images, compiled", "torch, eager", target, made, rounds=11)
+    yield Case("784-512-512-10 network of one row, compiled", "torch, eager", 0.3, _perceptron)
     yield Case("20 chained elementwise ops on 1 M floats, compiled", "torch, eager", 0.35, _chained(_twenty))
     yield Case("the same with functions among them", "torch, eager", 0.35, _chained(_functions))
