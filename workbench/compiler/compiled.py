@@ -14,6 +14,7 @@ from workbench.base.errors import DimensionError
 from workbench.compiler.arguments import NotPlain, taken_apart
 from workbench.compiler.backends import BackendPlan
 from workbench.compiler.chain_groups import fuse_chains
+from workbench.compiler.effects import refused_effects, unwritten
 from workbench.compiler.lowering import Plan, lowered
 from workbench.compiler.rules import RULES
 from workbench.compiler.watch import Reached, Watch
@@ -116,6 +117,10 @@ class Compiled:
         if state.grad and (learns or any(one.requires_grad for one in tensors)):
             return self._as_written(_RECORDED, arguments, keywords)
         watch = self._watched()
+        if watch.refusal:
+            if self.fullgraph:
+                raise GraphError(watch.refusal)
+            return self._as_written(watch.refusal, arguments, keywords)
         if state.grad and watch.learns:
             return self._as_written(_RECORDED, arguments, keywords)
         if watch.hooked or scope.active:
@@ -179,11 +184,16 @@ class Compiled:
     def _traced(self, rebuild: Callable[[list[Any]], Any], tensors: list[Any]) -> Graph:
         reached = Reached(self.function)
         before = Watch(reached)
-        graph = trace(_Call(self, reached, rebuild), *tensors)
+        try:
+            with refused_effects():
+                graph = trace(_Call(self, reached, rebuild), *tensors)
+        finally:
+            # The call that follows changes it again.
+            change = before.holds()
+            if change:
+                before.restore()
         graph.name = self.name
-        change = before.holds()
         if change:
-            before.restore()
             raise GraphError(f"a call changes more than its result: {change}")
         if graph.updates or graph.seeds:
             raise GraphError(
@@ -243,7 +253,10 @@ class _Call:
     def forward(self, *tensors: Any) -> Any:
         """Call the function."""
         arguments, keywords = self.rebuild(list(tensors))
-        return self.compiled.eager(*arguments, **keywords)
+        versions = [one._version for one in tensors]
+        result = self.compiled.eager(*arguments, **keywords)
+        unwritten(list(tensors), versions)
+        return result
 
     __call__ = forward
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.compiler.holdings import Holdings, alike, functions_in, named_by
 from workbench.core.lending import Stamp
 from workbench.kernels.loader import native
 from workbench.nn.module import Module
@@ -32,11 +33,25 @@ class Reached:
         self.tensors: dict[str, Tensor] = {}
         self.cells: list[tuple[Callable[[], Any], Any]] = []
         """Ways to look something up again, and what was found."""
+        self.roots: dict[str, Any] = {}
+        """Whatever else was found, by name: its contents are watched."""
+        self._known: set[int] = set()
         if isinstance(function, Module):
             self.modules[""] = function
         else:
-            for name, look in _named(function):
-                self._take(name, look)
+            if isinstance(function, types.MethodType):
+                bound = function.__self__
+                self._take("self", lambda: bound)
+            self._follow(function)
+        for name, module in self.named_modules():
+            self.roots |= {
+                _joined(name, one): value
+                for one, value in vars(module).items()
+                if one not in module._remembered
+                and one not in _OWN
+                and not isinstance(value, Module | Tensor)
+            }
+            self._follow_methods(type(module))
 
     def _take(self, name: str, look: Callable[[], Any]) -> None:
         found = look()
@@ -45,6 +60,30 @@ class Reached:
             self.modules[name] = found
         elif isinstance(found, Tensor):
             self.tensors[name] = found
+        else:
+            self.roots[name] = found
+            self._follow(found)
+
+    def _follow(self, called: Any) -> None:
+        """Take in what is reached by the functions that a function calls."""
+        for function in functions_in(called):
+            # The package's own functions read nothing that changes.
+            if id(function) in self._known or function.__module__.partition(".")[0] == "workbench":
+                continue
+            self._known.add(id(function))
+            for name, look in named_by(function):
+                self._take(name, look)
+
+    def _follow_methods(self, kind: type) -> None:
+        """Take in what a module's forward reaches, and the methods that it names."""
+        waiting, seen = ["forward"], {"forward"}
+        while waiting:
+            method = getattr(kind, waiting.pop(), None)
+            for function in functions_in(method):
+                self._follow(function)
+                named = {one for one in function.__code__.co_names if callable(getattr(kind, one, None))}
+                waiting += named - seen
+                seen |= named
 
     def named_modules(self) -> Iterator[tuple[str, Module]]:
         """Every module once, with its path."""
@@ -73,27 +112,8 @@ def _joined(name: str, path: str) -> str:
     return f"{name}.{path}" if name and path else name or path
 
 
-def _named(function: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield what a function reaches by a name: what it closes over, is bound to, and the globals that it names."""
-    if isinstance(function, types.MethodType):
-        bound = function.__self__
-        yield "self", lambda: bound
-        function = function.__func__
-    if not isinstance(function, types.FunctionType):
-        return
-    code = function.__code__
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        yield name, lambda cell=cell: _content(cell)  # type: ignore[misc]
-    for name in code.co_names:
-        if name in function.__globals__:
-            yield name, lambda name=name: function.__globals__.get(name)  # type: ignore[misc]
-
-
-def _content(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not filled yet
-        return None
+_OWN = frozenset(vars(Module()))
+"""What each module notes of its own attributes, which are looked at themselves."""
 
 
 class Watch:
@@ -104,6 +124,10 @@ class Watch:
         self.modules = [one for _, one in reached.named_modules()]
         self.snapshots = [_Snapshot(one) for one in self.modules]
         self.tensors = [one for _, one in (*reached.named_parameters(), *reached.named_buffers())]
+        self.holdings = Holdings(reached.roots)
+        self.refusal = self.holdings.refusal
+        """Why nothing is compiled, whatever the arguments; or nothing."""
+        self.tensors += self.holdings.tensors
         self.stamps = [Stamp(one) for one in self.tensors]
         self.hooked = any(one._hooked for one in self.modules)
         """True where a call of one of the modules goes through hooks."""
@@ -117,8 +141,11 @@ class Watch:
     def holds(self) -> str:
         """Return what has changed since, in words, or nothing."""
         for look, found in self.cells:
-            if look() is not found:
+            if not alike(look(), found):
                 return "something that the function reaches by a name is another object"
+        changed = self.holdings.change()
+        if changed:
+            return changed
         doubtful = self._quick.doubtful() if self._quick is not None else None
         if doubtful is None:
             for one in self.snapshots:
@@ -151,7 +178,8 @@ class Watch:
         return any(one.requires_grad for one in self.tensors)
 
     def restore(self) -> None:
-        """Put the attributes of the modules back."""
+        """Put the attributes of the modules back, and what was in containers."""
+        self.holdings.restore()
         for one in self.snapshots:
             one.restore()
 
@@ -174,8 +202,7 @@ class _Snapshot:
             return ""
         for name in {**then, **own}:
             now, before = own.get(name, _ABSENT), then.get(name, _ABSENT)
-            equal = type(now) is type(before) and isinstance(now, _PLAIN) and now == before
-            if now is not before and not equal and name not in self.passing:
+            if not alike(now, before) and name not in self.passing:
                 return f"the attribute {name!r} of a module is another"
         return ""
 
@@ -187,4 +214,3 @@ class _Snapshot:
 
 
 _ABSENT = object()
-_PLAIN = (int, float, str, bool, tuple)
