@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import OrderedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -259,3 +260,26 @@ def test_a_step_writes_over_nothing_that_is_read_later() -> None:
     x = wb.randn(4, 5)
     for found, expected in zip(wb.compile(f)(x), f(x), strict=True):
         assert np.allclose(found.numpy(), expected.numpy(), rtol=1e-5)
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+def test_results_are_put_together_as_the_function_does() -> None:
+    x = wb.tensor([[1.0, 3.0, 2.0]])
+    found = wb.compile(lambda x: {"top": x.topk(2), "pairs": [Pair(x * 2, 3)], "plain": (x + 1, None)})(x)
+    assert found["top"].values.tolist() == [[3.0, 2.0]] and found["top"].indices.tolist() == [[1, 2]]
+    assert type(found["pairs"][0]) is Pair and found["pairs"][0].b == 3
+    assert type(found["plain"]) is tuple and found["plain"][1] is None
+    with pytest.raises(GraphError, match="a result is OrderedDict"):
+        wb.compile(lambda x: OrderedDict(a=x * 2), fullgraph=True)(x)
+
+
+def test_a_number_that_changes_does_not_make_programs_without_end() -> None:
+    compiled = wb.compile(lambda x, n: x * n)
+    x = wb.ones(2)
+    for n in range(70):
+        assert compiled(x, n).tolist() == [n, n]
+    assert calls(compiled)["compiled"] == 64

@@ -33,9 +33,9 @@ TESTS = {
     "address": [
         "tests/kernels", "tests/core/test_eager.py", "tests/core/test_eager_refusals.py",
         "tests/core/test_direct_writes.py", "tests/core/test_eager_views.py", "tests/core/test_eager_halves.py",
-        "tests/tensor/test_compiled_factories.py", "--ignore=tests/kernels/test_memory.py",
+        "tests/tensor/test_compiled_factories.py", "tests/compiler", "--ignore=tests/kernels/test_memory.py",
     ],
-    "thread": ["tests/kernels/test_concurrent.py", "tests/kernels/test_threads.py"],
+    "thread": ["tests/kernels/test_concurrent.py", "tests/kernels/test_threads.py", "tests/compiler/test_models.py"],
 }  # fmt: skip
 
 # Loaded by every Python of the run, children included, before anything asks for the kernels.

@@ -16,6 +16,7 @@ from workbench.compiler.backends import BackendPlan
 from workbench.compiler.chain_groups import fuse_chains
 from workbench.compiler.effects import refused_effects, unwritten
 from workbench.compiler.lowering import Plan, lowered
+from workbench.compiler.results import form_of
 from workbench.compiler.rules import RULES
 from workbench.compiler.watch import Reached, Watch
 from workbench.core import scope
@@ -45,6 +46,9 @@ PASSES = (
 )  # fmt: skip
 """What a traced graph goes through before it is lowered."""
 
+MOST_VERSIONS = 64
+"""Kinds of arguments that something is made for: a number that is another one in each call would make one of each."""
+
 MOST_PLANS = 16
 """Sets of sizes that are kept: of more, the one that was not used for longest goes."""
 
@@ -54,6 +58,8 @@ class Version:
     """What was made for one kind of arguments: the graph for all sizes, and the plans for those that came."""
 
     graph: Graph | None
+    form: Any = None
+    """What makes the graph's result that of the function, where they are put together otherwise."""
     refusal: str = ""
     """Why there is no graph: calls run as they are written."""
     store: Any = None
@@ -127,6 +133,12 @@ class Compiled:
             return self._as_written("hooks or others follow the calls of modules", arguments, keywords)
         key = (key, *[(one._names, one.payload.ndim, one.payload.dtype.str) for one in tensors])
         version = self.versions.get(key)
+        if version is None and len(self.versions) >= MOST_VERSIONS:
+            return self._as_written(
+                f"more than {MOST_VERSIONS} kinds of arguments came, as by a number that changes: give it as a tensor",
+                arguments,
+                keywords,
+            )
         if version is None:
             version = self._made(key, rebuild, tensors)
         if version.graph is None:
@@ -142,7 +154,7 @@ class Compiled:
         if result is None:
             return self._as_written("an input has values that are not finite", arguments, keywords)
         self.ran["compiled"] += 1
-        return result
+        return result if version.form is None else version.form(result)
 
     def _as_written(self, why: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         self.ran[why] += 1
@@ -171,7 +183,7 @@ class Compiled:
                 return self.versions[key]
             version = Version(None)
             try:
-                version.graph = self._traced(rebuild, tensors)
+                version.graph, version.form = self._traced(rebuild, tensors)
                 version.store = native.compiled.Store() if self.backend is None else None
             # Any error: the function is called as it is written, and raises it there, or does not.
             except Exception as error:
@@ -181,12 +193,12 @@ class Compiled:
             self.versions[key] = version
             return version
 
-    def _traced(self, rebuild: Callable[[list[Any]], Any], tensors: list[Any]) -> Graph:
+    def _traced(self, rebuild: Callable[[list[Any]], Any], tensors: list[Any]) -> tuple[Graph, Any]:
         reached = Reached(self.function)
-        before = Watch(reached)
+        before, call = Watch(reached), _Call(self, reached, rebuild)
         try:
             with refused_effects():
-                graph = trace(_Call(self, reached, rebuild), *tensors)
+                graph = trace(call, *tensors)
         finally:
             # The call that follows changes it again.
             change = before.holds()
@@ -208,7 +220,7 @@ class Compiled:
         if unheld:
             raise GraphError("a parameter has values that are not finite")
         # Other backends are given ops.
-        return fuse_chains(graph) if self.backend is None else graph
+        return (fuse_chains(graph) if self.backend is None else graph), call.form
 
     def _planned(
         self, key: Any, version: Version, sizes: Any, rebuild: Callable[[list[Any]], Any], tensors: list[Any]
@@ -249,6 +261,7 @@ class _Call:
         self.named_modules = reached.named_modules
         self.named_parameters = reached.named_parameters
         self.named_buffers = reached.named_buffers
+        self.form: Any = None
 
     def forward(self, *tensors: Any) -> Any:
         """Call the function."""
@@ -256,6 +269,7 @@ class _Call:
         versions = [one._version for one in tensors]
         result = self.compiled.eager(*arguments, **keywords)
         unwritten(list(tensors), versions)
+        self.form = form_of(result)
         return result
 
     __call__ = forward
