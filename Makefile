@@ -12,12 +12,13 @@ PYTHON ?=
 CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python3.14 python
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help lab test install browser lint types frontend-check unit plain slow peers sanitize bench format doctor clean
+.PHONY: help lab test install browser lint types frontend-check unit plain slow peers xla sanitize bench format doctor clean
 
 help:
 	@echo "make lab     open JupyterLab on $(NOTEBOOK) (ARGS=--no-browser for a server)"
 	@echo "make test    run everything: linters, types, front end, unit, notebook and browser tests"
 	@echo "make peers   compare with torch and captum (installs both)"
+	@echo "make xla     compare what XLA computes with what the CPU does (installs JAX beside the rest)"
 	@echo "make sanitize run the kernels under the sanitizers of addresses, undefined behaviour and threads"
 	@echo "make bench   measure against torch (installs it), and write the table in README.md"
 	@echo "make format  rewrite the sources the way 'make test' wants them"
@@ -94,6 +95,12 @@ $(STAMPS)/peers: $(STAMPS)/packages
 
 peers: install $(STAMPS)/peers
 	$(PYTEST) tests/peers -n auto --maxprocesses=4 $(ARGS)
+
+# In an environment of its own: other libraries import JAX wherever it is, and what has imported it must not fork.
+xla:
+	$(MAKE) VENV=$(VENV)-xla install
+	$(VENV)-xla/bin/python -m pip install --quiet --no-build-isolation --editable ".[xla]"
+	$(VENV)-xla/bin/python -m pytest -q tests/backend/test_xla.py $(ARGS)
 
 # Minutes, with GCC on Linux; not part of `make test`. CONTRIBUTING.md says what it sees and what it cannot.
 sanitize: install

@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import signal
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -37,11 +36,6 @@ settings.load_profile(os.environ.get("WORKBENCH_HYPOTHESIS", "workbench"))
 if "WORKBENCH_CACHE" not in os.environ:
     os.environ["WORKBENCH_CACHE"] = tempfile.mkdtemp(prefix="workbench-")
     atexit.register(shutil.rmtree, os.environ["WORKBENCH_CACHE"], ignore_errors=True)
-
-# JAX is here for one check, which says so in a process of its own. Other libraries, such as einx, import it wherever it
-# is, and what has imported it must not fork: tests do.
-if "WORKBENCH_XLA" not in os.environ:
-    sys.modules["jax"] = None  # type: ignore[assignment]
 
 # A run started in the background of a shell ignores interrupts, and all its children would, too: tests send them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import torch
 
 import workbench as wb
@@ -69,6 +71,43 @@ def _perceptron() -> tuple[Work, Work]:
     return _calls(ours, theirs, np.random.default_rng(0).standard_normal((1, 784)).astype(np.float32))
 
 
+def _beside_onnxruntime(make: Callable[[], tuple[Any, list[Any]]]) -> Callable[[], tuple[Work, Work]]:
+    """A compiled module, and onnxruntime on the file that we write of it, with as many threads."""
+
+    def made() -> tuple[Work, Work]:
+        model, given = make()
+        file, options = io.BytesIO(), onnxruntime.SessionOptions()
+        wb.onnx.save(model, file, *given)
+        options.intra_op_num_threads = wb.get_num_threads()
+        session = onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
+        feed = dict(
+            zip([one.name for one in session.get_inputs()], [one.numpy() for one in given], strict=True)
+        )
+        compiled = wb.compile(model)
+
+        def our_call() -> None:
+            with wb.no_grad():
+                compiled(*given)
+
+        return our_call, lambda: session.run(None, feed)
+
+    return made
+
+
+def _images(name: str, batch: int) -> Callable[[], tuple[Any, list[Any]]]:
+    def make() -> tuple[Any, list[Any]]:
+        x = np.random.default_rng(0).standard_normal((batch, 3, 224, 224)).astype(np.float32)
+        return getattr(wb.models, name)().eval(), [wb.tensor(x)]
+
+    return make
+
+
+def _sentences() -> tuple[Any, list[Any]]:
+    """The encoder of sentences with weights as they are drawn, and four sentences of 32 words."""
+    words = np.random.default_rng(0).integers(0, 30_000, (4, 32))
+    return wb.models.minilm().eval(), [wb.tensor(words), wb.ones(4, 32)]
+
+
 def _calls(ours: Any, theirs: Any, x: Any) -> tuple[Work, Work]:
     """Calls of a compiled module, and of PyTorch's as it is."""
     compiled, given, torch_given = wb.compile(ours), wb.tensor(x), torch.from_numpy(x)
@@ -92,7 +131,12 @@ def compiled_cases() -> Iterator[Case]:
             ("mobilenet", "mobilenet_v2", "MobileNetV2", 0.6),
         ):
             made = _network(room, name, batch)
-            yield Case(f"{called} of {batch} images, compiled", "torch, eager", target, made, rounds=11)
+            images = "an image" if batch == 1 else f"{batch} images"
+            yield Case(f"{called} of {images}, compiled", "torch, eager", target, made, rounds=11)
+            beside = _beside_onnxruntime(_images(name, batch))
+            yield Case(f"{called} of {images}, compiled", "onnxruntime", 1.0, beside, rounds=11)
+    sentences = _beside_onnxruntime(_sentences)
+    yield Case("MiniLM of 4 sentences of 32 words, compiled", "onnxruntime", 1.0, sentences)
     yield Case("784-512-512-10 network of one row, compiled", "torch, eager", 0.3, _perceptron)
     yield Case("20 chained elementwise ops on 1 M floats, compiled", "torch, eager", 0.35, _chained(_twenty))
     yield Case("the same with functions among them", "torch, eager", 0.35, _chained(_functions))

@@ -13,6 +13,7 @@ import pytest
 
 import workbench as wb
 from workbench import kernels, nn
+from workbench.core.lending import Stamp
 from workbench.graph import GraphError
 
 pytestmark = pytest.mark.skipif(not kernels.available(), reason="programs are made of compiled kernels")
@@ -189,3 +190,20 @@ def test_what_cannot_be_watched_is_not_compiled() -> None:
         assert any(words in why for why in calls(compiled))
         with pytest.raises(GraphError, match=words):
             wb.compile(function, fullgraph=True)(wb.ones(2))
+
+
+def test_who_only_reads_parameters_does_not_make_each_call_compare_their_numbers(tmp_path: Any) -> None:
+    """Memory that is in other hands for good can change unseen: its numbers are compared before each call."""
+    layer, x = nn.Linear(4, 4), wb.ones(1, 4)
+    wb.onnx.save(layer, tmp_path / "layer.onnx", x)
+    wb.save(layer.state_dict(), tmp_path / "layer.pt")
+    wb.jit.save(wb.jit.trace(layer, x), tmp_path / "layer.wb")
+    with wb.utils.tensorboard.SummaryWriter(str(tmp_path)) as writer:
+        writer.add_histogram("weight", layer.weight)
+    assert all(Stamp(one).holds(one) for one in layer.parameters())
+    layer.eval().requires_grad_(False)
+    compiled = wb.compile(layer)
+    memory = layer.weight.numpy()
+    for value in (1.0, np.nan, 2.0):
+        memory[...] = value
+        assert np.array_equal(compiled(x).numpy(), layer(x).numpy(), equal_nan=True)

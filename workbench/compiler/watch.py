@@ -170,7 +170,13 @@ class Watch:
         copy, now = self._copies.get(number), tensor.payload
         if copy is None or type(now) is not np.ndarray:
             return False
-        return now.dtype == copy.dtype and np.array_equal(now, copy, equal_nan=now.dtype.kind in "fc")
+        if now.dtype != copy.dtype or now.shape != copy.shape:
+            return False
+        # By their bits, NaN's too: many times as fast as numbers are compared.
+        bits = _BITS.get(now.dtype.itemsize) if now.flags.c_contiguous and copy.flags.c_contiguous else None
+        if bits is None:
+            return np.array_equal(now, copy, equal_nan=now.dtype.kind in "fc")
+        return np.array_equal(now.reshape(-1).view(bits), copy.reshape(-1).view(bits))
 
     @property
     def learns(self) -> bool:
@@ -213,4 +219,5 @@ class _Snapshot:
         self.own.update(self.items)
 
 
+_BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _ABSENT = object()

@@ -9,6 +9,7 @@ from tensorboardX import FileWriter, RecordWriter
 
 from workbench.base.errors import UnavailableError
 from workbench.base.public import words
+from workbench.core.dispatch import numbers
 from workbench.tensor import Tensor
 from workbench.utils._pytree import tree_map_only
 
@@ -68,7 +69,8 @@ def _of_tensors(name: str) -> Any:
 
 
 def _numbers(tensor: Tensor) -> Any:
-    return tensor.detach().cpu().numpy()
+    # Not `numpy()`, which gives the memory into other hands for good: what is written is only read.
+    return numbers(tensor.detach().cpu())
 
 
 for _name in (

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dtypes import as_dtype, dtype_of, float64, int64
 from workbench.base.size_expressions import Expression, Symbol, evaluate
+from workbench.core.dispatch import numbers
 from workbench.graph import Value
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.messages import Message
@@ -22,7 +23,8 @@ __all__ = ["Body", "Shared", "tensor_message"]
 
 def tensor_message(tensor: Tensor, name: str = "") -> Message:
     """Return a tensor as the format has it: its values are the memory of the tensor, where that is in order."""
-    array = tensor.detach().numpy()
+    # Not `numpy()`, which gives the memory into other hands for good: it is only read here.
+    array = numbers(tensor)
     values = np.ascontiguousarray(array)
     if values.dtype.byteorder == ">":
         values = values.astype(values.dtype.newbyteorder("<"))
