@@ -30,6 +30,7 @@ def test_both_graphs_stand_side_by_side_with_signs(harness: Harness) -> None:
 def test_joined_and_narrow_are_one_column(harness: Harness) -> None:
     root = harness.open("diff", width=1000, height=700)
     root.get_by_test_id("wb-diff-mode").get_by_role("radio", name="joined").click()
+    harness.settle()  # rows are drawn anew in the next frame
     replaced = root.locator("[data-testid=wb-diff-row][data-status=replaced] .wb-d-cell")
     over, under = (replaced.nth(i).bounding_box() for i in range(2))
     assert over is not None and under is not None
