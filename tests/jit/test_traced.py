@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import io
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -308,3 +310,16 @@ def test_models_of_papers(name: str) -> None:
     x = wb.rand(1, 3, 64, 64)
     traced = wb.jit.trace(model, x)
     assert bits(traced(x)) == bits(model(x))
+
+
+def test_functions_are_found_by_name_whatever_was_traced_first() -> None:
+    """While fx traces, `math` has other functions in their places, which the table of names once kept."""
+    program = (
+        "import math, sys\n"
+        "import workbench as wb\n"
+        "from workbench.graph import named\n"
+        "wb.fx.symbolic_trace(lambda x: x * math.sin(2.0))\n"
+        "assert named('math.sin').call is math.sin\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

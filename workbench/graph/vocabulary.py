@@ -126,6 +126,8 @@ def _operators() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 _MAKERS = ("attrgetter", "call", "itemgetter", "methodcaller")
+# Now, and not when the table is first asked for: while fx traces, `math` has other functions in their places.
+_OPERATORS = tuple(_operators())
 
 
 def _methods_of_python() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -148,7 +150,7 @@ def _rooms() -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _table() -> dict[str, NamedFunction]:
     """Return every function but the methods, by name."""
     found: dict[str, NamedFunction] = {}
-    for name, call in (*_PYTHON.items(), *_methods_of_python(), *_operators()):
+    for name, call in (*_PYTHON.items(), *_methods_of_python(), *_OPERATORS):
         room, _, short = name.partition(".")
         changes = _CHANGES if room == "operator" else _WRITING if room in ("list", "dict") else ()
         writes = (0,) if short in changes else ()
