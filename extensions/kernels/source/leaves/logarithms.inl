@@ -4,9 +4,11 @@
 // x = 2^n (1 + f) with f between sqrt(1/2) - 1 and sqrt(2) - 1: ln(1 + f) - f comes back. The series is that of Cephes (S. Moshier).
 static WORKBENCH_INLINE floats logarithm_parts(floats x, floats& n, floats& f) {
     const ints tiny = x < 1.17549435e-38f;
-    const ints bits = (ints)(tiny ? x * 8388608.f : x);
-    const ints power = (bits - 0x3f3504f3) >> 23;  // 0x3f3504f3 is sqrt(1/2)
-    f = (floats)(bits - (power << 23)) - 1.f;
+    // Without a sign: of what is below zero, or no number, the differences leave the range.
+    typedef std::uint32_t words __attribute__((vector_size(sizeof(floats))));
+    const words bits = (words)(tiny ? x * 8388608.f : x);
+    const ints power = (ints)(bits - 0x3f3504f3u) >> 23;  // 0x3f3504f3 is sqrt(1/2)
+    f = (floats)(bits - ((words)power << 23)) - 1.f;
     n = __builtin_convertvector(power - (tiny ? ints{} + 23 : ints{}), floats);
     const floats square = f * f;
     floats series = all(7.0376836292e-2f);
