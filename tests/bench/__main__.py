@@ -44,16 +44,21 @@ def amount(value: float, unit: str) -> str:
     return f"{value * 1e9:.3g} ns"
 
 
+def cell(case: Case, timing: Timing | None) -> str:
+    """Ours, theirs and the ratio, bold where the aim is met."""
+    if timing is None:
+        return f"{case.needs} is not installed"
+    met = "**" if timing.ratio <= case.target else ""
+    times = (amount(one, case.unit) for one in (timing.ours, timing.theirs))
+    return " · ".join((*times, f"{met}{timing.ratio:.2f}{met}"))
+
+
 def table(rows: Sequence[tuple[Case, dict[int, Timing]]], threads: Sequence[int]) -> str:
     """The measured table in Markdown."""
     columns = [f"{n} thread{'s' if n > 1 else ''}: ours · theirs · ratio" for n in threads]
     lines = [f"| work | against | aim | {' | '.join(columns)} |", "|---|---|---|" + "---|" * len(threads)]
     for case, timings in rows:
-        cells = [
-            f"{amount(t.ours, case.unit)} · {amount(t.theirs, case.unit)} · {'**' if t.ratio <= case.target else ''}"
-            f"{t.ratio:.2f}{'**' if t.ratio <= case.target else ''}"
-            for t in (timings[n] for n in threads)
-        ]
+        cells = [cell(case, timings.get(n)) for n in threads]
         lines.append(f"| {case.name} | {case.peer} | ≤ {case.target} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -72,6 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         torch.set_num_threads(count)
         kernels.set_num_threads(count)
         for case, timings in rows:
+            if not case.is_there:
+                print(f"{case.name}, against {case.peer}: {case.needs} is not installed", flush=True)
+                continue
             timings[count] = case.run()
             print(
                 f"{count} thread(s)  {case.name}, against {case.peer}: {timings[count].ratio:.2f}", flush=True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -71,27 +72,52 @@ def _perceptron() -> tuple[Work, Work]:
     return _calls(ours, theirs, np.random.default_rng(0).standard_normal((1, 784)).astype(np.float32))
 
 
-def _beside_onnxruntime(make: Callable[[], tuple[Any, list[Any]]]) -> Callable[[], tuple[Work, Work]]:
-    """A compiled module, and onnxruntime on the file that we write of it, with as many threads."""
+Peer = Callable[[bytes, list[Any]], Work]
+"""Makes a call of another runtime from a file of ours and what the model is given."""
+
+
+def _beside(peer: Peer, make: Callable[[], tuple[Any, list[Any]]]) -> Callable[[], tuple[Work, Work]]:
+    """A compiled module, and a peer on the file that we write of it, with as many threads."""
 
     def made() -> tuple[Work, Work]:
         model, given = make()
-        file, options = io.BytesIO(), onnxruntime.SessionOptions()
+        file = io.BytesIO()
         wb.onnx.save(model, file, *given)
-        options.intra_op_num_threads = wb.get_num_threads()
-        session = onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
-        feed = dict(
-            zip([one.name for one in session.get_inputs()], [one.numpy() for one in given], strict=True)
-        )
-        compiled = wb.compile(model)
+        compiled, theirs = wb.compile(model), peer(file.getvalue(), given)
 
         def our_call() -> None:
             with wb.no_grad():
                 compiled(*given)
 
-        return our_call, lambda: session.run(None, feed)
+        return our_call, theirs
 
     return made
+
+
+def _onnxruntime(file: bytes, given: list[Any]) -> Work:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = wb.get_num_threads()
+    session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    feed = dict(zip([one.name for one in session.get_inputs()], [one.numpy() for one in given], strict=True))
+    return lambda: session.run(None, feed)
+
+
+def _openvino(file: bytes, given: list[Any]) -> Work:
+    """Tuned for single calls, as ours are, and told the sizes: it has no need to be ready for others."""
+    # Not everybody has it; `Case.needs` asks first.
+    openvino = importlib.import_module("openvino")
+    core = openvino.Core()
+    network = core.read_model(file, b"")
+    network.reshape({one.any_name: list(x.shape) for one, x in zip(network.inputs, given, strict=True)})
+    asked = {
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_NUM_THREADS": wb.get_num_threads(),
+        "INFERENCE_PRECISION_HINT": "f32",
+    }
+    request = core.compile_model(network, "CPU", asked).create_infer_request()
+    for number, one in enumerate(given):
+        request.set_input_tensor(number, openvino.Tensor(one.numpy()))
+    return request.infer
 
 
 def _images(name: str, batch: int) -> Callable[[], tuple[Any, list[Any]]]:
@@ -133,10 +159,15 @@ def compiled_cases() -> Iterator[Case]:
             made = _network(room, name, batch)
             images = "an image" if batch == 1 else f"{batch} images"
             yield Case(f"{called} of {images}, compiled", "torch, eager", target, made, rounds=11)
-            beside = _beside_onnxruntime(_images(name, batch))
-            yield Case(f"{called} of {images}, compiled", "onnxruntime", 1.0, beside, rounds=11)
-    sentences = _beside_onnxruntime(_sentences)
-    yield Case("MiniLM of 4 sentences of 32 words, compiled", "onnxruntime", 1.0, sentences)
+            model = _images(name, batch)
+            beside = _beside(_onnxruntime, model)
+            yield Case(f"{called} of {images}, compiled", "onnxruntime", 1.0, beside, alone=True)
+            beside = _beside(_openvino, model)
+            yield Case(
+                f"{called} of {images}, compiled", "OpenVINO, f32", 1.1, beside, alone=True, needs="openvino"
+            )
+    sentences = _beside(_onnxruntime, _sentences)
+    yield Case("MiniLM of 4 sentences of 32 words, compiled", "onnxruntime", 1.0, sentences, alone=True)
     yield Case("784-512-512-10 network of one row, compiled", "torch, eager", 0.3, _perceptron)
     yield Case("20 chained elementwise ops on 1 M floats, compiled", "torch, eager", 0.35, _chained(_twenty))
     yield Case("the same with functions among them", "torch, eager", 0.35, _chained(_functions))
