@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from workbench.base.size_expressions import Symbolic
 from workbench.compiler.chain_steps import NotAChain
 from workbench.compiler.chains import chain_code, has_rule
@@ -15,7 +13,6 @@ from workbench.graph.blocks import Block, Node, SubGraph, Value
 from workbench.graph.ir import Graph
 from workbench.graph.passes.fuse_elementwise import fuse_elementwise
 from workbench.graph.rewriter import Rewriter
-from workbench.graph.types import TensorType
 
 __all__ = ["chain_of", "fuse_chains"]
 
@@ -70,18 +67,14 @@ def _is_chain(block: Block) -> bool:
 
 
 def _runs(function: SubGraph) -> bool:
-    """Say whether a function is a step of a program, which takes floats and gives floats."""
-    edges = [*function.inputs, *function.outputs]
-    floats = all(isinstance(one, Value) and _is_float(one) for one in edges)
-    return floats and _is_chain(function)
-
-
-def _is_float(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and value.type.dtype == np.float32
+    """Say whether a function is a step of a program, which takes tensors and gives tensors."""
+    return all(isinstance(one, Value) for one in (*function.inputs, *function.outputs)) and _is_chain(
+        function
+    )
 
 
 def chain_of(node: Node, number: Callable[[Symbolic], Any]) -> tuple[Any, list[Value]] | None:
-    """Return the interpreter's chain for a node and what it reads, in order; None where it is no chain of floats.
+    """Return the interpreter's chain for a node and what it reads, in order; None where it is no chain.
 
     `number` says what the sizes are that stand among its operands.
     """
@@ -89,7 +82,7 @@ def chain_of(node: Node, number: Callable[[Symbolic], Any]) -> tuple[Any, list[V
         return None
     block = chain_block(node)
     values = list(node.inputs) if isinstance(node.callee, SubGraph) else block.inputs
-    if not all(isinstance(one, Value) and _is_float(one) for one in (*values, *node.outputs)):
+    if not all(isinstance(one, Value) for one in values):
         return None
     try:
         return chain_code(block, number).built(), values

@@ -19,7 +19,7 @@ from workbench.graph.blocks import Block, Node, Value
 from workbench.graph.ir import Graph
 from workbench.graph.types import TensorType
 
-__all__ = ["chain_code", "has_rule"]
+__all__ = ["STORED", "chain_code", "has_rule", "type_name"]
 
 COMPUTED = ("float32", "float64", "int32", "int64")
 """Types in which a chain computes."""
@@ -40,11 +40,14 @@ def has_rule(node: Node) -> bool:
     """Say whether a node calls an op that a chain may have, in types that one computes in."""
     if node.op is None or node.op.name not in RULES or len(node.outputs) != 1:
         return False
-    types = [value.type for value in (*node.values, *node.outputs)]
-    return all(isinstance(one, TensorType) and _name(one) in STORED for one in types)
+    return all(type_name(value) in STORED for value in (*node.values, *node.outputs))
 
 
-def _name(kind: TensorType) -> str:
+def type_name(value: Value) -> str:
+    """Return what the type of a tensor's values is called; of what is no tensor, its type in the graph."""
+    kind = value.type
+    if not isinstance(kind, TensorType):
+        return str(kind)
     return str(kind.dtype.name) if isinstance(kind.dtype, np.dtype) else str(kind.dtype)
 
 
@@ -86,7 +89,7 @@ def chain_code(function: Block, number: Callable[[Symbolic], Any] | None = None)
 def _checked(value: Value) -> str:
     if not isinstance(value.type, TensorType):
         raise NotAChain(f"{value.name} is {value.type}, no tensor")
-    name = _name(value.type)
+    name = type_name(value)
     if name not in STORED:
         raise NotAChain(f"{value.name} is {name}; a chain knows {', '.join(STORED)}")
     return name

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dtypes import half_width
 from workbench.base.errors import DimensionError
 from workbench.compiler.arguments import NotPlain, taken_apart
 from workbench.compiler.backends import BackendPlan
@@ -309,4 +310,6 @@ def _refusal(tensors: list[Any]) -> str:
 
 def _is_finite(tensor: Any) -> bool:
     array = tensor.payload
-    return type(array) is not np.ndarray or array.dtype.kind != "f" or bool(np.isfinite(array).all())
+    if type(array) is not np.ndarray or not (array.dtype.kind == "f" or half_width(array.dtype)):
+        return True
+    return bool(np.isfinite(array).all())

@@ -9,12 +9,17 @@ from workbench.core.op import ops
 from workbench.graph.blocks import Node, Value
 from workbench.graph.ir import Graph
 
-__all__ = ["ACTIVATIONS", "Group", "groups", "in_stretches"]
+__all__ = ["ACTIVATIONS", "MOVES", "Group", "groups", "in_stretches"]
 
 ACTIVATIONS = (
     ops.relu, ops.hardtanh, ops.hardswish, ops.silu, ops.sigmoid, ops.gelu, ops.gelu_tanh, ops.tanh,
 )  # fmt: skip
 """What a step can do to its result while that is in registers."""
+
+MOVES = (
+    ops.reshape, ops.flatten, ops.unflatten, ops.squeeze, ops.unsqueeze, ops.rename, ops.detach, ops.permute,
+)  # fmt: skip
+"""What moves values and computes nothing, so that their type does not matter."""
 
 _STARTS = (ops.conv2d, ops.linear)
 

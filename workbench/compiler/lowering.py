@@ -14,7 +14,8 @@ import numpy as np
 
 from workbench.base.size_expressions import Symbol, evaluate
 from workbench.compiler.chain_groups import chain_of
-from workbench.compiler.groups import Group, groups, in_stretches
+from workbench.compiler.chains import STORED, type_name
+from workbench.compiler.groups import MOVES, Group, groups, in_stretches
 from workbench.core.op import Op
 from workbench.core.value import new
 from workbench.graph.blocks import Node, Value, called, filled, values_in
@@ -180,12 +181,16 @@ class Lowering:
             raise NotLowered(f"an operand is {value!r}, and no tensor")
         if value in self.slots:
             return self.slots[value]
-        if value.tensor.dtype != np.float32:
-            raise NotLowered(f"it computes in {value.tensor.dtype}")
+        name = type_name(value)
+        if name not in STORED:
+            raise NotLowered(f"it reads {name}; steps read {', '.join(STORED)}")
         if value in self.constants:
-            self.slots[value] = self.program.constant(self.keys[value], self.needed(value))
+            array = self.constants[value]
+            if type(array) is not np.ndarray:
+                raise NotLowered("a constant has no plain array")
+            self.slots[value] = self.program.constant(self.keys[value], np.ascontiguousarray(array), name)
         else:
-            self.slots[value] = self.program.input(self.shape(value))
+            self.slots[value] = self.program.input(self.shape(value), name)
             self.part.inputs.append(value)
         return self.slots[value]
 
@@ -266,8 +271,10 @@ class Lowering:
                 return f"{called(node.callee)} has no step"
             self.chains[node] = found
             return ""
-        if any(one.tensor.dtype != np.float32 for one in (node.outputs[0], *node.values)):
-            return "it computes in another type than float32"
+        known = STORED if node.op in MOVES else ("float32",)
+        for one in (node.outputs[0], *node.values):
+            if type_name(one) not in known:
+                return f"it has no step in {type_name(one)}"
         if any(not self.shape(one) for one in (node.outputs[0], *node.values)):
             return "it computes with a value without dims"
         return ""

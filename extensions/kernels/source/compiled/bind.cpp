@@ -56,8 +56,9 @@ void bind_program(nb::module_& module) {
     nb::class_<Store>(room, "Store").def(nb::init<>()).def_prop_ro("bytes", &Store::bytes);
     nb::class_<Program>(room, "Program")
         .def(nb::init<std::shared_ptr<Store>, bool>(), arg("store"), arg("channels_last"))
-        .def("input", &Program::input)
-        .def("constant", &Program::constant)
+        .def("input", [](Program& self, const Dims& shape, const std::string& type) { return self.input(shape, storage_named(type)); })
+        .def("constant", [](Program& self, std::int64_t key, nb::handle array,
+                            const std::string& type) { return self.constant(key, array, storage_named(type)); })
         .def("convolution",
              [](Program& self, int x, std::int64_t key, const Numbers& weight, std::int64_t bias_key, const std::optional<Numbers>& bias,
                 const Dims& stride, const Dims& padding, const Dims& dilation, std::int64_t groups, const std::vector<Told>& after) {
@@ -76,9 +77,6 @@ void bind_program(nb::module_& module) {
         .def("attention", &Program::attention)
         .def("chain",
              [](Program& self, std::shared_ptr<Chain> chain, std::vector<int> inputs, const Dims& sizes, int over) {
-                 for (const auto& types : {chain->code().inputs, chain->code().outputs})
-                     for (const Storage one : types)
-                         if (one != Storage::float32) refuse("a step is a chain from floats to floats");
                  if (inputs.size() != chain->code().inputs.size()) refuse("a chain is given more inputs, or fewer, than it has");
                  return self.chain(std::move(chain), std::move(inputs), sizes, over);
              })

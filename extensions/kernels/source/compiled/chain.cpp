@@ -32,16 +32,6 @@ static_assert(std::size(operations) == static_cast<std::size_t>(Operation::end))
 
 bool is_real(Storage type) { return type == Storage::float32 || type == Storage::float64 || type == Storage::bfloat16; }
 
-std::size_t size_of_value(Storage type) {
-    switch (type) {
-        case Storage::boolean: return 1;
-        case Storage::bfloat16: return 2;
-        case Storage::int32: case Storage::float32: return 4;
-        case Storage::int64: case Storage::float64: return 8;
-    }
-    return 0;
-}
-
 // Refuses types that a chain computing in `type` cannot take, or give.
 void check_types(const ChainCode& code) {
     if (code.type == Storage::boolean || code.type == Storage::bfloat16) refuse("a chain computes in float32, float64, int32 or int64");
@@ -200,35 +190,6 @@ void Chain::run(const ChainPlan& plan, const void* const* inputs, void* const* o
 
 namespace {
 
-// Calls something with a value of the type that lies in memory.
-template <typename Body>
-void with_type(Storage storage, Body&& body) {
-    switch (storage) {
-        case Storage::boolean: body(bool{}); break;
-        case Storage::bfloat16: body(bfloat16{}); break;
-        case Storage::int32: body(std::int32_t{}); break;
-        case Storage::int64: body(std::int64_t{}); break;
-        case Storage::float32: body(float{}); break;
-        case Storage::float64: body(double{}); break;
-    }
-}
-
-struct Given {
-    std::vector<nb::object> kept;  // arrays, or copies of those that C++ cannot follow
-    std::vector<const void*> data;
-    std::vector<Dims> shapes, strides;
-};
-
-template <typename T>
-void take(Given& given, nb::handle array, std::size_t number) {
-    Input<T> input;
-    if (!nb::try_cast<Input<T>>(array, input, false))
-        throw nb::type_error(("input " + std::to_string(number) + " of a chain is not of the type that it was made for").c_str());
-    given.data.push_back(input.data());
-    given.shapes.push_back(shape_of(input)), given.strides.push_back(strides_of(input));
-    given.kept.push_back(nb::cast(static_cast<const typename Input<T>::Array&>(input)));
-}
-
 Dims broadcast_of(const std::vector<Dims>& shapes) {
     Dims all;
     for (const Dims& shape : shapes) {
@@ -247,17 +208,21 @@ nb::list call(const Chain& chain, const nb::args& arrays) {
     const ChainCode& code = chain.code();
     if (arrays.size() != code.inputs.size())
         refuse("a chain of " + std::to_string(code.inputs.size()) + " inputs is given " + std::to_string(arrays.size()));
-    Given given;
-    for (std::size_t i = 0; i < arrays.size(); ++i)
-        with_type(code.inputs[i], [&](auto type) { take<decltype(type)>(given, arrays[i], i); });
-    const Dims shape = broadcast_of(given.shapes);
+    std::vector<AnyArray> kept;
+    std::vector<const void*> data;
+    std::vector<Dims> shapes, strides;
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+        const AnyArray& one = kept.emplace_back(arrays[i], code.inputs[i], "input " + std::to_string(i) + " of a chain");
+        data.push_back(one.data()), shapes.push_back(one.shape()), strides.push_back(one.strides());
+    }
+    const Dims shape = broadcast_of(shapes);
     Dims order = row_major_strides(shape);
     for (std::size_t i = 0; i < arrays.size(); ++i)
-        if (given.shapes[i] == shape) {
-            order = dense_strides_like(shape, given.strides[i]);
+        if (shapes[i] == shape) {
+            order = dense_strides_like(shape, strides[i]);
             break;
         }
-    const ChainPlan plan = chain.plan(shape, order, given.shapes, given.strides);
+    const ChainPlan plan = chain.plan(shape, order, shapes, strides);
     std::vector<Buffer<char>> results;
     std::vector<void*> outputs;
     for (const Storage one : code.outputs) {
@@ -266,7 +231,7 @@ nb::list call(const Chain& chain, const nb::args& arrays) {
     }
     {
         KernelScope scope;
-        chain.run(plan, given.data.data(), outputs.data());
+        chain.run(plan, data.data(), outputs.data());
     }
     nb::list made;
     for (std::size_t i = 0; i < results.size(); ++i)
@@ -275,15 +240,6 @@ nb::list call(const Chain& chain, const nb::args& arrays) {
             made.append(Output<T>(shape, order, Buffer<T>(std::move(results[i]))).to_python());
         });
     return made;
-}
-
-Storage storage_named(const std::string& name) {
-    static constexpr std::pair<const char*, Storage> names[] = {
-        {"bool", Storage::boolean}, {"bfloat16", Storage::bfloat16}, {"int32", Storage::int32},
-        {"int64", Storage::int64},  {"float32", Storage::float32},   {"float64", Storage::float64}};
-    for (const auto& [known, storage] : names)
-        if (name == known) return storage;
-    refuse("a chain knows no type " + name);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <array>
 #include <vector>
 
-#include "../layout.hpp"
+#include "storage.hpp"
 
 namespace workbench::compiled {
 
@@ -45,9 +45,6 @@ enum class Operation : int {
     WORKBENCH_CHAIN_LIGHT(WORKBENCH_CHAIN_NAME) WORKBENCH_CHAIN_REAL(WORKBENCH_CHAIN_NAME) WORKBENCH_CHAIN_HEAVY(WORKBENCH_CHAIN_NAME) end
 };
 #undef WORKBENCH_CHAIN_NAME
-
-// Types of values in memory. A chain computes in one of the last four; others are turned into it on the way in and back.
-enum class Storage : int { boolean, bfloat16, int32, int64, float32, float64 };
 
 struct Instruction {
     Operation operation;

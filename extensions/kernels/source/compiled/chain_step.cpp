@@ -43,6 +43,22 @@ Seen seen(const Layout& layout, const Blocks& blocks, std::size_t rank) {
     return found;
 }
 
+// The same order for values of another type; none where there is no name for it.
+std::optional<Layout> with_type_of(const Layout& layout, Kind kind) {
+    using Tag = dnnl::memory::format_tag;
+    if (layout.get_data_type() == kind) return layout;
+    const Dims sizes = layout.get_dims();
+    if (!layout.get_inner_nblks()) return describe(sizes, layout.get_strides(), kind);
+    static const std::map<std::pair<std::size_t, std::int64_t>, Tag> tags{
+        {{3, 4}, Tag::aBc4b},   {{3, 8}, Tag::aBc8b},   {{3, 16}, Tag::aBc16b},   {{4, 4}, Tag::aBcd4b},   {{4, 8}, Tag::aBcd8b},
+        {{4, 16}, Tag::aBcd16b}, {{5, 4}, Tag::aBcde4b}, {{5, 8}, Tag::aBcde8b}, {{5, 16}, Tag::aBcde16b}};
+    const auto tag = tags.find({sizes.size(), layout.get_inner_blks()[0]});
+    if (layout.get_inner_nblks() != 1 || layout.get_inner_idxs()[0] != 1 || tag == tags.end()) return std::nullopt;
+    // Without gaps, that is; with them it would be another order.
+    const Layout made(sizes, kind, tag->second);
+    return made.get_strides() == layout.get_strides() ? std::optional(made) : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<int> Program::chain(std::shared_ptr<const Chain> chain, std::vector<int> inputs, const Dims& sizes, int over) {
@@ -50,43 +66,54 @@ std::vector<int> Program::chain(std::shared_ptr<const Chain> chain, std::vector<
     int like = -1;
     for (const int x : inputs)
         if (shape(x) == sizes && (like < 0 || (at(x).settled && !at(like).settled))) like = x;
-    const auto is_dense = [&](int x) { return at(x).layout.get_size() == static_cast<std::size_t>(count_of(sizes)) * sizeof(float); };
+    const auto is_dense = [&](int x) {
+        return at(x).layout.get_size() == static_cast<std::size_t>(count_of(sizes)) * size_of_value(type(x));
+    };
     bool simple = true;
-    Layout layout = like >= 0 && is_dense(like) ? at(like).layout : plain_layout(sizes);
-    Blocks blocks = blocks_of(layout, simple);
-    if (!simple) layout = plain_layout(sizes), blocks = {};
+    Layout order = like >= 0 && is_dense(like) ? at(like).layout : plain_layout(sizes);
+    Blocks blocks = blocks_of(order, simple);
+    if (!simple || !with_type_of(order, Kind::f32)) order = plain_layout(sizes), blocks = {};
     // An operand in blocks of its own is turned to lie as the result does, or row by row.
     for (int& x : inputs)
-        if (at(x).layout.get_inner_nblks() && at(x).layout != layout) x = shape(x) == sizes ? laid(x, layout) : plain(x);
+        if (at(x).layout.get_inner_nblks()) {
+            const auto as_result = with_type_of(order, at(x).layout.get_data_type());
+            if (at(x).layout != *as_result) x = shape(x) == sizes ? laid(x, *as_result) : plain(x);
+        }
 
     std::vector<Dims> shapes, strides;
+    Dims begins;  // in bytes
     for (const int x : inputs) {
         Seen one = seen(at(x).layout, blocks, sizes.size());
         shapes.push_back(std::move(one.sizes)), strides.push_back(std::move(one.strides));
+        begins.push_back(at(x).layout.get_submemory_offset() * static_cast<std::int64_t>(size_of_value(type(x))));
     }
-    const Seen result = seen(layout, blocks, sizes.size());
+    const Seen result = seen(order, blocks, sizes.size());
     auto plan = std::make_shared<const ChainPlan>(chain->plan(result.sizes, result.strides, shapes, strides));
 
     std::vector<std::pair<int, int>> arguments;
     for (const int x : inputs) arguments.emplace_back(0, x);
-    const std::size_t outputs = chain->code().outputs.size(), given = inputs.size();
+    const std::size_t outputs = chain->code().outputs.size();
     std::vector<int> made;
     for (std::size_t i = 0; i < outputs; ++i) {
+        const Storage of = chain->code().outputs[i];
+        const Layout layout = *with_type_of(order, kind_of_values(of));
         // Written over an operand that lies as the result does, and that no other operand shows.
         const int old = i == 0 && outputs == 1 && over >= 0 ? inputs.at(static_cast<std::size_t>(over)) : -1;
         const auto same = [&](int x) { return at(x).space == at(old).space; };
-        const bool may = old >= 0 && may_write(old) && at(old).layout == layout &&
+        const bool may = old >= 0 && may_write(old) && type(old) == of && at(old).layout == layout &&
                          std::count_if(inputs.begin(), inputs.end(), same) == 1 &&
                          spaces_[static_cast<std::size_t>(at(old).space)].bytes == layout.get_size();
-        made.push_back(may ? add_slot_in(layout, at(old).space, true) : add_slot(layout, true));
+        made.push_back(may ? add_slot_in(layout, at(old).space, true) : add_slot_of(of, layout, true));
         arguments.emplace_back(0, made.back());
     }
     Step step;
     step.name = "chain of " + std::to_string(chain->code().instructions.size() - 1);
     step.arguments = std::move(arguments);
     step.threads = thread_count();
-    step.loop = [chain = std::move(chain), plan = std::move(plan), given](void* const* places) {
-        chain->run(*plan, places, places + given);
+    step.loop = [chain = std::move(chain), plan = std::move(plan), begins](void* const* places) {
+        std::vector<const void*> given;
+        for (std::size_t i = 0; i < begins.size(); ++i) given.push_back(static_cast<const char*>(places[i]) + begins[i]);
+        chain->run(*plan, given.data(), places + begins.size());
     };
     add_step(std::move(step));
     return made;

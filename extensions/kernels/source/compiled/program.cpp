@@ -1,12 +1,8 @@
 #include "steps.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <numeric>
-
-#define WORKBENCH_LEAVES "leaves/finite.inl"
-#include "../dispatch.hpp"
 
 namespace workbench::compiled {
 namespace {
@@ -22,16 +18,6 @@ ForkMutex& frames_mutex() {
 ForkMutex& store_mutex() {
     static auto* instance = new ForkMutex(ForkMutex::packing);
     return *instance;
-}
-
-bool all_finite(const float* data, std::int64_t count) {
-    constexpr std::int64_t part = 1 << 16;
-    std::atomic<bool> finite{true};
-    parallel_for((count + part - 1) / part, 8, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i)
-            if (!LEAF(is_finite)(data + i * part, std::min(part, count - i * part))) finite.store(false);
-    });
-    return finite.load();
 }
 
 }  // namespace
@@ -62,16 +48,29 @@ std::int64_t Store::bytes() const {
 
 // ------------------------------------------------------------------------------------------------ slots and steps
 
-Layout Program::plain_layout(const Dims& shape) const { return describe_floats(shape, row_major_strides(shape)); }
+Layout Program::plain_layout(const Dims& shape, Kind kind) const { return describe(shape, row_major_strides(shape), kind); }
+
+// What a layout's values are, where that is not said.
+static Storage type_of(const Layout& layout) {
+    switch (layout.get_data_type()) {
+        case Kind::bf16: return Storage::bfloat16;
+        case Kind::s32: return Storage::int32;
+        case Kind::f64: return Storage::float64;
+        case Kind::u8: return Storage::boolean;
+        default: return Storage::float32;
+    }
+}
 
 const Slot& Program::at(int x) const {
     if (x < 0 || static_cast<std::size_t>(x) >= slots_.size()) refuse("a step reads slot " + std::to_string(x) + ", which is not there");
     return slots_[static_cast<std::size_t>(x)];
 }
 
-int Program::add_slot(const Layout& layout, bool settled) {
+int Program::add_slot(const Layout& layout, bool settled) { return add_slot_of(type_of(layout), layout, settled); }
+
+int Program::add_slot_of(Storage type, const Layout& layout, bool settled) {
     Space space;
-    space.bytes = layout.get_size();
+    space.bytes = layout.get_size(), space.type = type;
     spaces_.push_back(std::move(space));
     return add_slot_in(layout, static_cast<int>(spaces_.size()) - 1, settled);
 }
@@ -81,9 +80,9 @@ int Program::add_slot_in(const Layout& layout, int space, bool settled) {
     return static_cast<int>(slots_.size()) - 1;
 }
 
-int Program::input(const Dims& shape) {
+int Program::input(const Dims& shape, Storage type) {
     count_of(shape);
-    const int slot = add_slot(plain_layout(shape), false);
+    const int slot = add_slot_of(type, plain_layout(shape, kind_of_values(type)), false);
     Space& space = spaces_.back();
     space.where = Space::Where::input, space.number = static_cast<int>(inputs_.size());
     inputs_.push_back(slot);
@@ -96,10 +95,12 @@ int Program::keep(std::int64_t key, const void* data, const Layout& from, const 
     return slot;
 }
 
-int Program::constant(std::int64_t key, const Plain<float>& array) {
-    const Layout layout = plain_layout(shape_of(array));
-    const int slot = keep(key, array.data(), layout, layout);
-    slots_.back().settled = false;
+int Program::constant(std::int64_t key, nb::handle array, Storage type) {
+    const AnyArray given(array, type, "a constant");
+    if (!lies_as(given.shape(), given.strides(), row_major_strides(given.shape()))) refuse("a constant lies row by row");
+    const Layout layout = plain_layout(given.shape(), kind_of_values(type));
+    const int slot = keep(key, given.data(), layout, layout);
+    slots_.back().settled = false, spaces_.back().type = type;
     return slot;
 }
 
@@ -121,12 +122,32 @@ int Program::laid(int x, const Layout& layout) {
     const std::string order = text(Dims(strides.begin(), strides.end())) + text(Dims(layout.get_inner_blks())) + text(layout.get_padded_dims());
     const auto known = turned_.find({x, order});
     if (known != turned_.end() && slots_[static_cast<std::size_t>(known->second)].layout == layout) return known->second;
-    const int slot = add_slot(layout, true);
-    use_threads(thread_count());
-    const dnnl::reorder::primitive_desc description(engine(), from, engine(), layout, with_own_room());
-    add("turn", description, {{DNNL_ARG_FROM, x}, {DNNL_ARG_TO, slot}}, static_cast<std::int64_t>(layout.get_size()) * 8);
+    const int slot = from.get_data_type() == layout.get_data_type() ? add_slot_of(type(x), layout, true) : add_slot(layout, true);
+    move("turn", x, slot);
     turned_[{x, order}] = slot;
     return slot;
+}
+
+// Values into another order, of the same type or another one that oneDNN knows.
+void Program::move(const char* name, int x, int to) {
+    const Layout from = at(x).layout, layout = at(to).layout;
+    if (layout.get_data_type() != Kind::f64) {
+        use_threads(thread_count());
+        const dnnl::reorder::primitive_desc description(engine(), from, engine(), layout, with_own_room());
+        return add(name, description, {{DNNL_ARG_FROM, x}, {DNNL_ARG_TO, to}}, static_cast<std::int64_t>(layout.get_size()) * 8);
+    }
+    // What is eight bytes wide oneDNN does not move, nor does it put such values into blocks.
+    if (type(x) != type(to)) refuse(std::string("no step makes ") + name_of(type(to)) + " of " + name_of(type(x)));
+    Step step;
+    step.name = std::string(name) + " own";
+    step.arguments = {{0, x}, {0, to}};
+    step.threads = thread_count();
+    const std::int64_t offset = from.get_submemory_offset() * static_cast<std::int64_t>(size_of_value(type(x)));
+    step.loop = [type = type(x), shape = shape(x), strides = from.get_strides(), target = layout.get_strides(),
+                 offset](void* const* places) {
+        copy_values(type, places[1], target, static_cast<const char*>(places[0]) + offset, shape, strides);
+    };
+    add_step(std::move(step));
 }
 
 int Program::result_for(const Layout& layout, const std::vector<After>& after) {
@@ -166,15 +187,15 @@ void Program::finish(const std::vector<int>& results) {
     for (std::size_t i = 0; i < results.size(); ++i) {
         const Dims sizes = shape(results[i]);
         // As the house's own layers lay what they give: channels-last where there are planes.
-        const Layout last = sizes.size() == 4 ? describe_floats(sizes, channels_last_strides(sizes)) : plain_layout(sizes);
-        int slot = at(results[i]).layout == plain_layout(sizes) ? results[i] : laid(results[i], last);
+        const Kind kind = at(results[i]).layout.get_data_type();
+        const Layout last = sizes.size() == 4 ? describe(sizes, channels_last_strides(sizes), kind) : plain_layout(sizes, kind);
+        int slot = at(results[i]).layout == plain_layout(sizes, kind) ? results[i] : laid(results[i], last);
         taken.resize(spaces_.size(), false);
         auto space = static_cast<std::size_t>(at(slot).space);
         if (!may_write(slot) || taken[space] || spaces_[space].bytes != at(slot).layout.get_size()) {
             const Layout layout = at(slot).layout;
-            const int copy = add_slot(layout, true);
-            const dnnl::reorder::primitive_desc description(engine(), layout, engine(), layout, with_own_room());
-            add("copy", description, {{DNNL_ARG_FROM, slot}, {DNNL_ARG_TO, copy}}, static_cast<std::int64_t>(layout.get_size()) * 8);
+            const int copy = add_slot_of(type(slot), layout, true);
+            move("copy", slot, copy);
             slot = copy, space = static_cast<std::size_t>(at(copy).space);
             taken.resize(spaces_.size(), false);
         }
@@ -262,35 +283,45 @@ void Program::give_frame(std::unique_ptr<Frame> frame) {
 
 // ---------------------------------------------------------------------------------------------------------- a run
 
-std::optional<std::vector<nb::object>> Program::run(const std::vector<Input<float>>& inputs) {
+std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object>& inputs) {
     if (!finished_) refuse("a program runs after it is finished");
     if (inputs.size() != inputs_.size())
         refuse("a program of " + std::to_string(inputs_.size()) + " inputs was given " + std::to_string(inputs.size()));
-    std::vector<Output<float>> outputs;
-    for (const int slot : results_) {
-        const Layout& layout = at(slot).layout;
-        outputs.emplace_back(shape(slot), Dims(layout.get_strides()));
+    std::vector<AnyArray> arrays;
+    arrays.reserve(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const AnyArray& one = arrays.emplace_back(inputs[i], type(inputs_[i]), "input " + std::to_string(i) + " of a program");
+        if (one.shape() != shape(inputs_[i]))
+            refuse("a program for an input of " + text(shape(inputs_[i])) + " was given " + text(one.shape()));
     }
+    std::vector<Buffer<char>> outputs;
+    for (const int slot : results_)
+        outputs.emplace_back(std::max<std::int64_t>(1, static_cast<std::int64_t>(at(slot).layout.get_size())));
     std::vector<void*> given(slots_.size(), nullptr);
     {
         GilRelease release;
         use_threads(thread_count());
-        std::vector<Dense<float>> held;
-        held.reserve(inputs.size());
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            const Dims sizes = shape(inputs_[i]);
-            if (shape_of(inputs[i]) != sizes)
-                refuse("a program for an input of " + text(sizes) + " was given " + text(shape_of(inputs[i])));
-            held.push_back(row_major(inputs[i]));
+        std::vector<const void*> held;
+        std::vector<Buffer<char>> copies;
+        for (std::size_t i = 0; i < arrays.size(); ++i) {
+            const Dims &sizes = arrays[i].shape(), order = row_major_strides(sizes);
+            const Storage of = type(inputs_[i]);
+            held.push_back(arrays[i].data());
+            if (!lies_as(sizes, arrays[i].strides(), order)) {
+                const std::size_t bytes = static_cast<std::size_t>(count_of(sizes)) * size_of_value(of);
+                copies.emplace_back(static_cast<std::int64_t>(bytes));
+                copy_values(of, copies.back().data(), order, held.back(), sizes, arrays[i].strides());
+                held.back() = copies.back().data();
+            }
             const bool checked = hides_nan_ && !spaces_[static_cast<std::size_t>(at(inputs_[i]).space)].infinite;
-            if (checked && !all_finite(held.back().data(), count_of(sizes))) return std::nullopt;
+            if (checked && !all_finite(of, held.back(), count_of(sizes))) return std::nullopt;
         }
         auto frame = take_frame();
         // Slots that lie in what this run is given, and in what it gives.
         for (std::size_t i = 0; i < slots_.size(); ++i) {
             const Space& space = spaces_[static_cast<std::size_t>(slots_[i].space)];
             const auto number = static_cast<std::size_t>(space.number);
-            if (space.where == Space::Where::input) given[i] = const_cast<float*>(held[number].data());
+            if (space.where == Space::Where::input) given[i] = const_cast<void*>(held[number]);
             if (space.where == Space::Where::output) given[i] = outputs[number].data();
             if (given[i]) frame->memories[i].set_data_handle(given[i]);
         }
@@ -313,7 +344,12 @@ std::optional<std::vector<nb::object>> Program::run(const std::vector<Input<floa
         give_frame(std::move(frame));
     }
     std::vector<nb::object> results;
-    for (Output<float>& one : outputs) results.push_back(one.to_python());
+    for (std::size_t i = 0; i < results_.size(); ++i)
+        with_type(type(results_[i]), [&](auto value) {
+            using T = decltype(value);
+            Output<T> made(shape(results_[i]), at(results_[i]).layout.get_strides(), Buffer<T>(std::move(outputs[i])));
+            results.push_back(made.to_python());
+        });
     return results;
 }
 

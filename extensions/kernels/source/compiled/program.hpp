@@ -37,6 +37,7 @@ struct Space {
     enum class Where { arena, kept, input, output };
     Where where = Where::arena;
     std::size_t bytes = 0;
+    Storage type = Storage::float32;                     // of what is given, kept or given back
     int first = -1, last = -1;                           // steps that use it
     std::size_t offset = 0;                              // in the arena
     std::shared_ptr<Buffer<std::uint8_t>> memory;        // of what is kept
@@ -81,8 +82,8 @@ class Program {
 
     Program(const Program&) = delete;
 
-    int input(const Dims& shape);
-    int constant(std::int64_t key, const Plain<float>& array);
+    int input(const Dims& shape, Storage type);
+    int constant(std::int64_t key, nb::handle array, Storage type);
     int convolution(int x, std::int64_t key, const Plain<float>& weight, std::int64_t bias_key, const std::optional<Plain<float>>& bias,
                     const Dims& stride, const Dims& padding, const Dims& dilation, std::int64_t groups, const std::vector<After>& after);
     int linear(int x, std::int64_t key, const Plain<float>& weight, std::int64_t bias_key, const std::optional<Plain<float>>& bias,
@@ -101,23 +102,26 @@ class Program {
 
     void finish(const std::vector<int>& results);
     // The results; none where an input has values of which a step of this program would make something else than they are.
-    std::optional<std::vector<nb::object>> run(const std::vector<Input<float>>& inputs);
+    std::optional<std::vector<nb::object>> run(const std::vector<nb::object>& inputs);
 
     Dims shape(int x) const { return at(x).layout.get_dims(); }
+    Storage type(int x) const { return spaces_[static_cast<std::size_t>(at(x).space)].type; }
     std::vector<std::pair<std::string, std::int64_t>> steps() const;
     std::int64_t arena_bytes() const { return static_cast<std::int64_t>(arena_); }
     std::int64_t unshared_bytes() const { return static_cast<std::int64_t>(unshared_); }
 
    private:
     int add_slot(const Layout& layout, bool settled);
+    int add_slot_of(Storage type, const Layout& layout, bool settled);  // where the layout does not say the type
     int add_slot_in(const Layout& layout, int space, bool settled);
     int keep(std::int64_t key, const void* data, const Layout& from, const Layout& to);
     template <typename Description>
     void add(const char* name, const Description& description, std::vector<std::pair<int, int>> arguments, std::int64_t products);
     void add_step(Step step);
     int laid(int x, const Layout& layout);  // the same values, lying so
-    int plain(int x) { return laid(x, plain_layout(shape(x))); }
-    Layout plain_layout(const Dims& shape) const;
+    int plain(int x) { return laid(x, plain_layout(shape(x), at(x).layout.get_data_type())); }
+    void move(const char* name, int from, int to);  // a step that brings values into another order
+    Layout plain_layout(const Dims& shape, Kind kind = Kind::f32) const;
     const Slot& at(int x) const;
     bool may_write(int x) const { return spaces_[static_cast<std::size_t>(at(x).space)].where == Space::Where::arena; }
     int result_for(const Layout& layout, const std::vector<After>& after);

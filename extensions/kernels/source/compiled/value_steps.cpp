@@ -49,7 +49,7 @@ int Program::concatenate(const std::vector<int>& parts, int axis) {
 int Program::reshape(int x, const Dims& sizes) {
     if (count_of(sizes) != count_of(shape(x))) refuse("values of " + text(shape(x)) + " have no shape " + text(sizes));
     const int from = plain(x);
-    return add_slot_in(plain_layout(sizes), at(from).space, at(from).settled);
+    return add_slot_in(plain_layout(sizes, at(from).layout.get_data_type()), at(from).space, at(from).settled);
 }
 
 int Program::permute(int x, const std::vector<int>& order) {

@@ -1,0 +1,84 @@
+// Types of values in memory, of chains and of programs.
+#pragma once
+
+#include <variant>
+
+#include "../engine.hpp"
+
+namespace workbench::compiled {
+
+// A chain computes in one of the last four; others are turned into it on the way in and back.
+enum class Storage : int { boolean, bfloat16, int32, int64, float32, float64 };
+
+constexpr std::size_t size_of_value(Storage type) {
+    switch (type) {
+        case Storage::boolean: return 1;
+        case Storage::bfloat16: return 2;
+        case Storage::int32: case Storage::float32: return 4;
+        case Storage::int64: case Storage::float64: return 8;
+    }
+    return 0;
+}
+
+constexpr const char* name_of(Storage type) {
+    switch (type) {
+        case Storage::boolean: return "bool";
+        case Storage::bfloat16: return "bfloat16";
+        case Storage::int32: return "int32";
+        case Storage::int64: return "int64";
+        case Storage::float32: return "float32";
+        case Storage::float64: return "float64";
+    }
+    return "";
+}
+
+// By what oneDNN describes how values lie. It has no type for int64: those lie as what is as wide does.
+constexpr dnnl::memory::data_type kind_of_values(Storage type) {
+    switch (type) {
+        case Storage::boolean: return dnnl::memory::data_type::u8;
+        case Storage::bfloat16: return dnnl::memory::data_type::bf16;
+        case Storage::int32: return dnnl::memory::data_type::s32;
+        case Storage::float32: return dnnl::memory::data_type::f32;
+        case Storage::int64: case Storage::float64: return dnnl::memory::data_type::f64;
+    }
+    return dnnl::memory::data_type::undef;
+}
+
+// Calls something with a value of the type that lies in memory.
+template <typename Body>
+void with_type(Storage storage, Body&& body) {
+    switch (storage) {
+        case Storage::boolean: body(bool{}); break;
+        case Storage::bfloat16: body(bfloat16{}); break;
+        case Storage::int32: body(std::int32_t{}); break;
+        case Storage::int64: body(std::int64_t{}); break;
+        case Storage::float32: body(float{}); break;
+        case Storage::float64: body(double{}); break;
+    }
+}
+
+// Refuses a name that is none of theirs.
+Storage storage_named(const std::string& name);
+
+// An array of any of these types, as Python gives it, with each value at a multiple of its size.
+class AnyArray {
+   public:
+    // Raises TypeError for an array of another type; `what` says which it is.
+    AnyArray(nb::handle array, Storage type, const std::string& what);
+    const void* data() const { return data_; }
+    const Dims& shape() const { return shape_; }
+    const Dims& strides() const { return strides_; }
+
+   private:
+    std::variant<std::monostate, Input<bool>, Input<bfloat16>, Input<std::int32_t>, Input<std::int64_t>, Input<float>, Input<double>> kept_;
+    const void* data_ = nullptr;
+    Dims shape_, strides_;
+};
+
+// Values of any type from one order into another; strides are in values.
+void copy_values(Storage type, void* to, const Dims& target, const void* from, const Dims& shape, const Dims& strides);
+
+// Whether no value is NaN or infinite; of whole numbers none is.
+bool all_finite(Storage type, const void* data, std::int64_t count);
+
+}  // namespace workbench::compiled
