@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.live.messages import (
     PROTOCOL_VERSION,
+    GraphNode,
     GraphState,
     Head,
     HistogramState,
@@ -55,9 +56,11 @@ class Nodes(ViewModel):
     def __init__(self) -> None:
         super().__init__()
         self.selected: str | None = None
+        self.nodes: list[GraphNode] = []
 
     def snapshot(self) -> Snapshot:
-        return Snapshot(GraphState("graph", HEAD, [], [], [], self.selected, None, "", 0))
+        state = GraphState("graph", HEAD, self.nodes, [], [], self.selected, None, "", 0)
+        return Snapshot(state, lasting=("nodes",))
 
     def handle(self, event: object) -> None:
         assert isinstance(event, SelectEvent)

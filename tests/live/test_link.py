@@ -125,6 +125,30 @@ def test_a_picture_that_was_lost_on_the_way_is_sent_again(world: World) -> None:
     assert world.draw() == []
 
 
+def test_what_lasts_is_sent_once_to_whoever_has_it(world: World) -> None:
+    model = world.registry.show(Nodes())
+    control = world.page("graph")
+    (whole,) = world.draw()
+    assert (whole["type"], whole["picture"], whole["state"]["nodes"]) == ("state", 1, [])  # type: ignore[index]
+    model.selected = "a"
+    model.changed()
+    (update,) = world.draw()
+    json.dumps(update, allow_nan=False)
+    assert (update["type"], update["picture"], update["order"]) == ("update", 2, whole["order"])
+    assert update["fields"] == {
+        **{key: value for key, value in whole["state"].items() if key != "nodes"},  # type: ignore[attr-defined]
+        "selected": "a",
+    }
+    # A page that comes now has nothing, and one that lost a picture cannot use what changes it.
+    world.page("graph", name="another")
+    assert [one["type"] for one in world.draw()] == ["state"]
+    world.link.receive(control, message(type="hello", views=["graph"], have={model.id: 2}))
+    assert [one["type"] for one in world.draw()] == ["state"]
+    model.nodes = []
+    model.changed()
+    assert [one["type"] for one in world.draw()] == ["state"], "an equal list may be another graph"
+
+
 def test_several_pages_are_served_until_the_last_one_leaves(world: World) -> None:
     model = world.registry.show(Observers())
     one, other = world.page("histogram", name="1"), world.page("graph", name="2")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.models import Observers, gesture
+from tests.live.models import Nodes, Observers, gesture
 from workbench.live.link import KERNEL
 from workbench.live.messages import PROTOCOL_VERSION
 from workbench.live.registry import registry
@@ -58,6 +58,25 @@ def test_a_widget_follows_its_model_from_the_moment_it_is_displayed(throttle: Th
     assert throttle.step()
     assert widget.state["selected"] == "b"
     assert not throttle.step()
+
+
+def test_what_lasts_travels_once(throttle: Throttle, tmp_path: Path) -> None:
+    (tmp_path / "graph.js").write_text("export default {}", encoding="utf-8")
+    model = Nodes()
+    widget = ViewWidget(model)
+    widget._repr_mimebundle_()
+    whole = widget.state
+    sent: list[str] = []
+    widget.observe(lambda change: sent.append(change["name"]), ["state", "change"])
+    model.selected = "a"
+    widget.draw()
+    assert sent == ["change"]
+    assert widget.state is whole and "nodes" not in widget.change
+    assert {**widget.state, **widget.change}["selected"] == "a"
+    model.nodes = []
+    widget.draw()
+    # What had changed of the picture before must not lie over the new one.
+    assert (widget.state["selected"], widget.change) == ("a", {})
 
 
 def test_an_event_on_the_widgets_own_comm_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base import events
+from workbench.base.collector import collector_at_rest
 from workbench.base.dims import Names
 from workbench.base.errors import NoNumbersError
 from workbench.base.size_guards import SizeScope
@@ -287,7 +288,8 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
       return %sum
     """
     tracer, follow = prepared(function, examples)
-    follow()
+    with collector_at_rest():
+        follow()
     events.publish(tracer.graph)
     return tracer.graph
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from numbers import Integral, Real
 
+from workbench.base.collector import collector_at_rest
 from workbench.live.messages import VIEWS
 from workbench.live.model import Snapshot
 
@@ -80,6 +81,7 @@ def encode_snapshot(view: str, snapshot: Snapshot) -> tuple[dict[str, object], l
             f"the picture has {size / 1e6:.0f} MB of buffers, more than the {MAXIMUM_BYTES / 1e6:.0f} MB "
             "that are sent; draw fewer points or a part of it"
         )
-    state = encode(snapshot.state)
+    with collector_at_rest():
+        state = encode(snapshot.state)
     assert isinstance(state, dict)
     return state, list(snapshot.buffers)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from workbench.live.answer import answer, answering, refuse
-from workbench.live.encode import encode_snapshot
+from workbench.live.changes import Sent, encode_news
 from workbench.live.ledger import Ledger, ledger
 from workbench.live.messages import (
     PROTOCOL_VERSION,
@@ -31,6 +31,7 @@ from workbench.live.messages import (
     Announcement,
     Hello,
     Trouble,
+    Update,
     Welcome,
     Withdrawal,
 )
@@ -102,6 +103,7 @@ class KernelLink:
         self._lock = threading.RLock()
         self._pages: dict[str, Page] = {}
         self._sent: dict[str, int] = {}  # how many pictures of each model
+        self._had: dict[str, Sent] = {}  # of each model, what every page has that draws it
         self._watched: frozenset[str] = frozenset()
         self._alone_since = clock()
         self._throttle = throttle
@@ -161,6 +163,8 @@ class KernelLink:
             with self._lock:
                 lost = hello.have.get(model.id, 0) != self._sent.get(model.id, 0)
             if model.view in views and (fresh or lost):
+                with self._lock:
+                    self._had.pop(model.id, None)
                 self._request(model.id, urgent=True)
 
     # ------------------------------------------------------------------------------ what a page is told
@@ -172,6 +176,7 @@ class KernelLink:
             self._throttle.forget(self._key(model.id))
             with self._lock:
                 self._sent.pop(model.id, None)
+                self._had.pop(model.id, None)
             self._send(vars(Withdrawal("gone", PROTOCOL_VERSION, model.id)))
         elif model.view in self._watched:
             self._request(model.id, urgent=answering())
@@ -189,8 +194,12 @@ class KernelLink:
         if model is None or order is None or model.view not in self.watched():
             # Asked again: between the request and now the last page may have gone.
             return
+        # Taken before the picture is made: a page that comes meanwhile takes it away, and is not given a change.
+        with self._lock:
+            had = self._had.get(identity)
         try:
-            state, buffers = encode_snapshot(model.view, model.snapshot())
+            snapshot = model.snapshot()
+            fields, buffers, whole = encode_news(model.view, snapshot, had)
         except Exception as fault:  # a view model that fails must not take the others' pictures with it
             logger.exception("no picture of %s could be made", identity)
             reason = f"no picture could be made ({type(fault).__name__}); the log of the kernel says more"
@@ -199,8 +208,12 @@ class KernelLink:
         # Counted before it is sent: one that gets lost is then missed by the page at its next hello.
         with self._lock:
             number = self._sent[identity] = self._sent.get(identity, 0) + 1
-        announcement = Announcement("state", PROTOCOL_VERSION, model.view, identity, order, number, state)
-        self._send(vars(announcement), buffers)
+            # A page that came since then asks for another picture, which is to be whole.
+            if self._had.get(identity) is had:
+                self._had[identity] = Sent(snapshot)
+        where = PROTOCOL_VERSION, model.view, identity, order, number
+        said = Announcement("state", *where, fields) if whole else Update("update", *where, fields)
+        self._send(vars(said), buffers)
 
     def _send(self, message: dict[str, Any], buffers: Sequence[bytes] | None = None) -> None:
         self._data.send(message, buffers=buffers)

@@ -31,6 +31,8 @@ class Snapshot:
 
     state: object
     buffers: tuple[bytes, ...] = ()
+    lasting: tuple[str, ...] = ()
+    """Large fields of the state that nobody changes in place: who has such an object is not sent it again."""
 
 
 # Not Python's `id`, which goes to another object once this one is gone: a page may still ask for it.

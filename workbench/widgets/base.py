@@ -1,9 +1,9 @@
 """A view model as a widget in a cell: the same picture as in the panel, kept in the notebook's file.
 
-The widget's state holds one complete picture, so a notebook that was saved with its widgets shows the last
-one without a kernel. What a person does in the widget travels on the control channel of the live link, which
-is served while a cell runs. A front end that gives widgets no access to its kernel uses the widget's own comm
-instead: then what a person does waits until the running cell has ended.
+The widget's state holds one complete picture, and beside it what has changed of it since, so a notebook that was
+saved with its widgets shows the last one without a kernel. What a person does in the widget travels on the control
+channel of the live link, which is served while a cell runs. A front end that gives widgets no access to its kernel uses
+the widget's own comm instead: then what a person does waits until the running cell has ended.
 
 The output in the notebook has three parts: the widget, a static picture for where no widget can be made
 (`workbench.widgets.stills`), and a type by which JupyterLab's extension of ours knows that it is to see to both.
@@ -21,6 +21,7 @@ import traitlets
 
 from workbench.base import events
 from workbench.live.answer import answer, answering
+from workbench.live.changes import Sent, encode_news
 from workbench.live.encode import encode_snapshot
 from workbench.live.ledger import ledger
 from workbench.live.link import KERNEL
@@ -76,6 +77,7 @@ class ViewWidget(anywidget.AnyWidget):
     kernel = traitlets.Unicode(read_only=True, help="Identity of the process.").tag(sync=True)
     version = traitlets.Int(PROTOCOL_VERSION, read_only=True, help="Version of the state.").tag(sync=True)
     state = traitlets.Dict(help="One complete state, as plain data.").tag(sync=True)
+    change = traitlets.Dict(help="Fields that are others by now.").tag(sync=True)
     buffers = traitlets.List(traitlets.Bytes(), help="What the state's buffer fields point to.").tag(
         sync=True
     )
@@ -84,13 +86,15 @@ class ViewWidget(anywidget.AnyWidget):
 
     def __init__(self, model: ViewModel, **traits: Any) -> None:
         registry.know(model)
-        state, buffers = encode_snapshot(model.view, model.snapshot())
+        snapshot = model.snapshot()
+        state, buffers = encode_snapshot(model.view, snapshot)
         # Read-only traits: only `set_trait` may give them a value.
         self.set_trait("view", model.view)
         self.set_trait("view_model", model.id)
         self.set_trait("kernel", KERNEL)
         super().__init__(_esm=bundle(model.view), state=state, buffers=buffers, **traits)
         self._model = model
+        self._sent = Sent(snapshot)
         self._displayed = False
         self._stop = model.listen(_Follower(self))
         self.on_msg(self._received)
@@ -105,10 +109,13 @@ class ViewWidget(anywidget.AnyWidget):
         self._show(self._model.snapshot())
 
     def _show(self, snapshot: Snapshot) -> None:
-        state, buffers = encode_snapshot(self._model.view, snapshot)
-        with self.hold_sync():  # both travel in one message, as one belongs to the other
+        fields, buffers, whole = encode_news(self._model.view, snapshot, self._sent)
+        with self.hold_sync():  # all travel in one message, as one belongs to the other
             self.buffers = buffers
-            self.state = state
+            if whole:
+                self.state = fields
+                self._sent = Sent(snapshot)
+            self.change = {} if whole else fields
 
     def close(self) -> None:
         """Take the widget out of every page and stop following the view model."""

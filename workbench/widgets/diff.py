@@ -63,7 +63,8 @@ class DiffModel(NodeSelectionModel):
                 self._rows,
                 selected,
                 self._missing,
-            )
+            ),
+            lasting=("rows",),
         )
 
     def _known(self) -> Container[str]:

@@ -81,7 +81,8 @@ class GraphModel(NodeSelectionModel):
                 values=drawn.values_of(selected),
                 wrong=wrong,
                 truncated=drawn.missing,
-            )
+            ),
+            lasting=("nodes", "edges", "scopes"),
         )
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from workbench.base.collector import collector_at_rest
 from workbench.base.size_expressions import Symbol
 from workbench.graph import Graph, Node, Profile, SubGraph, Value, called, cost
 from workbench.graph.blocks import Block, Control, values_in
@@ -67,6 +68,7 @@ class _World:
 class GraphPicture:
     """What is drawn of a graph."""
 
+    @collector_at_rest()
     def __init__(self, graph: Graph, profile: Profile | None = None, stop: Stop | None = None) -> None:
         self.made = time.time()
         self.graph = graph

@@ -3,7 +3,7 @@
 // common
 
 /** Raised when a message changes shape; a view refuses a state of another version and says so. */
-export const PROTOCOL_VERSION = 3;
+export const PROTOCOL_VERSION = 4;
 
 /** One dimension: its name (None if it has none) and its size. */
 export interface Dim {
@@ -361,6 +361,22 @@ export interface Announcement {
   /** Counts the pictures of this model that were sent, from 1. */
   readonly picture: number;
   readonly state: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Kernel to page, on the data comm: fields of a view model's state that are others than in the picture before.
+ *
+ * A page that has not got that picture cannot use it; it says hello, and gets the whole state.
+ */
+export interface Update {
+  readonly type: 'update';
+  readonly version: number;
+  readonly view: ViewName;
+  readonly model: string;
+  readonly order: number;
+  /** One more than that of the picture which it changes. */
+  readonly picture: number;
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
 /** Kernel to page: a view model is gone. */

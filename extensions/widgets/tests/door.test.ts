@@ -25,7 +25,7 @@ class FakeModel {
     view: 'histogram',
     view_model: 'histogram-1',
     kernel: 'process 1',
-    version: 3,
+    version: 4,
     state: { head: { live: true, updated: 5 } },
     buffers: []
   };
@@ -62,11 +62,13 @@ describe('door', () => {
   it('draws state and buffers of one message together, and lets everything go', async () => {
     const model = new FakeModel();
     const { end } = show(model);
-    model.traits['state'] = { head: {} };
+    model.traits['state'] = { head: {}, nodes: 3 };
+    model.traits['change'] = { head: { live: false } };
     model.callbacks.get('change:state')?.();
+    model.callbacks.get('change:change')?.();
     model.callbacks.get('change:buffers')?.();
     await settle();
-    expect(drawn).toEqual([{ head: { live: true, updated: 5 } }, { head: {} }]);
+    expect(drawn).toEqual([{ head: { live: true, updated: 5 } }, { head: { live: false }, nodes: 3 }]);
     end();
     expect(drawn.at(-1)).toBe('destroyed');
     expect(model.callbacks.size).toBe(0);
@@ -147,7 +149,7 @@ describe('door', () => {
     expect(model.sent).toEqual([
       {
         type: 'event',
-        version: 3,
+        version: 4,
         sender: expect.any(String),
         number: 1,
         oldest: 1,
@@ -191,7 +193,7 @@ describe('door', () => {
     model.traits['version'] = 7;
     const { el } = show(model);
     expect(el.textContent).toContain(
-      'another version of the workbench (its messages are version 7, these are 3)'
+      'another version of the workbench (its messages are version 7, these are 4)'
     );
     expect(drawn).toEqual([]);
   });

@@ -80,7 +80,7 @@ describe('KernelLink', () => {
     const { kernel } = await opened();
     expect(kernel.said[0]).toMatchObject({
       type: 'comm_open',
-      data: { type: 'hello', version: 3, views: [] }
+      data: { type: 'hello', version: 4, views: [] }
     });
     expect(kernel.said[0]?.thread).toBe('thread-1');
     const reloaded = Object.assign(new FakeKernel(), { id: kernel.id });
@@ -160,11 +160,30 @@ describe('KernelLink', () => {
     expect(link.shown('histogram')[0]?.trouble).toBe('');
   });
 
+  it('changes a picture that is here, and asks for the whole where it is not', async () => {
+    const { kernel, link } = await opened();
+    const nodes = [{ id: 'relu' }];
+    kernel.write({ ...state('g', 1, 'graph'), picture: 3, state: { nodes, selected: null } }, 'data');
+    const change = { type: 'update', view: 'graph', model: 'g', order: 2, fields: { selected: 'relu' } };
+    kernel.write({ ...change, picture: 4 }, 'data');
+    const shown = link.shown('graph')[0]!;
+    expect(shown).toMatchObject({ order: 2, picture: 4, state: { selected: 'relu' } });
+    expect(shown.state!['nodes']).toBe(nodes);
+    const before = kernel.said.length;
+    kernel.write({ ...change, picture: 6, fields: { selected: null } }, 'data');
+    kernel.write({ ...change, model: 'other', picture: 2 }, 'data');
+    expect(link.shown('graph')).toMatchObject([{ picture: 4, state: { selected: 'relu' } }]);
+    expect(kernel.said.slice(before)).toMatchObject([
+      { data: { type: 'hello', have: { g: 4 } } },
+      { data: { type: 'hello', have: { g: 4 } } }
+    ]);
+  });
+
   it('refuses another version in words', async () => {
     const { kernel, link } = await opened();
     kernel.write({ ...state('a', 1), version: 1 }, 'data');
     expect(link.status).toBe('refused');
-    expect(link.describe()).toContain('version 1 of the protocol, this page version 3');
+    expect(link.describe()).toContain('version 1 of the protocol, this page version 4');
     await expect(link.request('a', { type: 'undo' })).rejects.toThrow('version 1');
   });
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 
+from workbench.base.collector import collector_at_rest
 from workbench.graph.blocks import Block, Node, SubGraph, called
 from workbench.graph.diffing.alignment import rising
 from workbench.graph.diffing.comparison import Comparison
@@ -18,6 +19,7 @@ __all__ = ["diff"]
 Place = tuple[str, ...]
 
 
+@collector_at_rest()
 def diff(before: Graph, after: Graph) -> GraphDiff:
     """Return what is different between two graphs, by structure: what values are called makes no difference.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any
 
 from workbench.base.dtypes import dtype_of
@@ -19,6 +20,10 @@ __all__ = ["SLOT", "Facts", "Reader"]
 
 SLOT = "·"
 """What stands for a value in the text of an operand."""
+
+
+_PLAIN = (int, float, str, type(None))
+"""Operands in which no value stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +65,22 @@ class Reader:
 
     def facts(self, node: Node) -> Facts:
         """Return what is compared of `node`."""
-        keyed = [*((str(i), one) for i, one in enumerate(node.inputs)), *sorted(node.params.items())]
+        arguments: list[tuple[str, str]] = []
+        reads: list[tuple[str, Value]] = []
+        # Of ten thousand nodes each one is read: most operands are values, and most others numbers.
+        for key, one in chain(zip(map(str, count()), node.inputs, strict=False), sorted(node.params.items())):
+            if isinstance(one, Value):
+                arguments.append((key, SLOT))
+                reads.append((key, one))
+            else:
+                arguments.append((key, self.operand(one)))
+                if not isinstance(one, _PLAIN):
+                    reads += [(key, value) for value in values_in(one)]
         return Facts(
             self.callee(node.callee),
-            tuple((key, self.operand(one)) for key, one in keyed),
-            tuple((key, value) for key, one in keyed for value in values_in(one)),
-            tuple(self.type(value.type) for value in node.outputs),
+            tuple(arguments),
+            tuple(reads),
+            tuple([self.type(value.type) for value in node.outputs]),
         )
 
     def callee(self, callee: Any) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from workbench.graph.blocks import Block, Node, SubGraph, Value, called
+from workbench.graph.diffing.facts import Reader
 from workbench.graph.diffing.pairing import Matching, Pair, grouped
 from workbench.graph.diffing.sides import LEVELS, Numbers, Shape, Side
 from workbench.graph.ir import Graph
@@ -38,27 +39,28 @@ def _later(one: Graph, other: Graph) -> bool:
         return False
     calls = [[(_callee(node), node.scope) for node in _all(graph)] for graph in (one, other)]
     # The cheaper question first: it is decided by that in all but a few cases.
-    return _content(other) < _content(one) if calls[0] == calls[1] else calls[1] < calls[0]
+    if calls[0] != calls[1]:
+        return calls[1] < calls[0]
+    # As many nodes: the first that differs says it.
+    pairs = zip(_content(one), _content(other), strict=True)
+    return next((b < a for a, b in pairs if a != b), False)
 
 
-def _content(graph: Graph) -> list[Any]:
-    """Return what orders two graphs: what is in them, without names."""
-    names: dict[Any, str] = dict.fromkeys(graph.functions.values(), "function")
-    side = Side(graph, names, Numbers())
-    found: list[Any] = []
+def _content(graph: Graph) -> Iterator[Any]:
+    """Yield what orders two graphs: what is in them, node by node, without names."""
+    reader = Reader(graph, dict.fromkeys(graph.functions.values(), "function"))
+    held = {*graph.parameters, *graph.constants, *graph.seeds}
     for function in (*graph.functions.values(), graph):
-        side.read(function)
+        reader.enter(function)
         places: dict[Value, int] = {}
         for node, _ in walk(function):
-            facts = side.facts[node]
-            read = [places.get(value, -1) for _, value in facts.reads]
-            held = [side.held_types.get(value, "") for _, value in facts.reads]
-            found.append(
-                [facts.callee, *map(list, facts.arguments), held, [*facts.types], [*node.scope], node.source]
-            )
-            found[-1] = [repr(found[-1]), read]
+            facts = reader.facts(node)
+            reads = [
+                (places.get(value, -1), reader.type(value.type) if value in held else "")
+                for _, value in facts.reads
+            ]
+            yield facts.callee, facts.arguments, facts.types, node.scope, node.source, reads
             places.update(dict.fromkeys(node.outputs, len(places)))
-    return found
 
 
 class _Matcher:

@@ -42,7 +42,16 @@ from workbench.live.messages.histogram import (
     SetRangeEvent,
     UndoEvent,
 )
-from workbench.live.messages.link import Announcement, Hello, Reply, Request, Trouble, Welcome, Withdrawal
+from workbench.live.messages.link import (
+    Announcement,
+    Hello,
+    Reply,
+    Request,
+    Trouble,
+    Update,
+    Welcome,
+    Withdrawal,
+)
 from workbench.live.messages.scatter import (
     Neighbour,
     ScatterState,
@@ -140,6 +149,7 @@ __all__ = [
     "TrainingStrip",
     "Trouble",
     "UndoEvent",
+    "Update",
     "View",
     "ViewName",
     "Welcome",

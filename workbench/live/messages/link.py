@@ -7,7 +7,7 @@ from typing import Literal
 
 from workbench.live.messages.common import ViewName
 
-__all__ = ["Announcement", "Hello", "Reply", "Request", "Trouble", "Welcome", "Withdrawal"]
+__all__ = ["Announcement", "Hello", "Reply", "Request", "Trouble", "Update", "Welcome", "Withdrawal"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,23 @@ class Announcement:
     picture: int
     """Counts the pictures of this model that were sent, from 1."""
     state: dict[str, object]
+
+
+@dataclass(frozen=True)
+class Update:
+    """Kernel to page, on the data comm: fields of a view model's state that are others than in the picture before.
+
+    A page that has not got that picture cannot use it; it says hello, and gets the whole state.
+    """
+
+    type: Literal["update"]
+    version: int
+    view: ViewName
+    model: str
+    order: int
+    picture: int
+    """One more than that of the picture which it changes."""
+    fields: dict[str, object]
 
 
 @dataclass(frozen=True)

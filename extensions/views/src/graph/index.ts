@@ -53,8 +53,6 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   /** How many selections made here Python has not answered: its own are older than those. */
   private asked = 0;
   private hovered: Route | null = null;
-  private shape = '';
-  private planted = '';
   private fitted = false;
   /** Whether the scene has another layout or other colours than the newest. */
   private unpainted = false;
@@ -133,13 +131,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     if (this.page.parentNode !== this.content) {
       replace(this.content, this.page);
     }
-    // As text, since every state comes with objects of its own.
-    const shape = JSON.stringify([
-      state.nodes.map(node => [node.id, node.scope]),
-      state.edges.map(edge => [edge.source, edge.target])
-    ]);
-    const other = shape !== this.shape;
-    this.shape = shape;
+    const other = this.changed(state);
     this.ended.say(state.wrong && `The graph ends here: ${state.wrong}`);
     this.truncated.hidden = state.truncated === 0;
     replace(
@@ -151,11 +143,6 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
         `${grouped(state.truncated)} more nodes were left out: the graph is larger than a view can show.`
       )
     );
-    const content = JSON.stringify([state.nodes, state.edges]);
-    if (content !== this.planted) {
-      this.planted = content;
-      this.plant(state, other);
-    }
     if (this.asked === 0 && (state.selected !== (this.state?.selected ?? null) || other)) {
       this.follow(state.selected);
     }
@@ -315,6 +302,22 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
     );
   }
 
+  /** Takes up the nodes where they are others than those that are drawn; says whether it is another graph. */
+  private changed(state: GraphState): boolean {
+    // The very same objects come with all that is not about them: ten thousand nodes are not read for a click.
+    if (state.nodes === this.state?.nodes && state.edges === this.state.edges) {
+      return false;
+    }
+    // As text, since a state that was sent as a whole comes with objects of its own.
+    const same = (text: (one: GraphState) => string): boolean =>
+      this.state !== null && text(state) === text(this.state);
+    const other = !same(shapeOf);
+    if (other || !same(one => JSON.stringify([one.nodes, one.edges]))) {
+      this.plant(state, other);
+    }
+    return other;
+  }
+
   /** Builds the tree anew; a graph of the same shape keeps what a person opened. */
   private plant(state: GraphState, other: boolean): void {
     const { clientWidth, clientHeight } = this.field;
@@ -465,6 +468,14 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       this.frame.request();
     }
   }
+}
+
+/** What a graph is apart from what is said of its nodes: with another one nothing stays as it was. */
+function shapeOf(state: GraphState): string {
+  return JSON.stringify([
+    state.nodes.map(node => [node.id, node.scope]),
+    state.edges.map(edge => [edge.source, edge.target])
+  ]);
 }
 
 /** The room for a picture in a window. */

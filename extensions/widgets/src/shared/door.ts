@@ -18,6 +18,7 @@ interface Traits {
   readonly kernel: string;
   readonly version: number;
   readonly state: Readonly<Record<string, unknown>>;
+  readonly change?: Readonly<Record<string, unknown>>;
   readonly buffers: readonly DataView[];
 }
 
@@ -82,6 +83,7 @@ class Shown<S, E> {
     });
     this.view = mount(this.body, this.host as never);
     model.on('change:state', this.schedule);
+    model.on('change:change', this.schedule);
     model.on('change:buffers', this.schedule);
     model.on('msg:custom', this.onReply);
     this.kernelChanged?.connect(this.onKernel);
@@ -92,6 +94,7 @@ class Shown<S, E> {
   /** Takes everything down. */
   readonly end = (): void => {
     this.model.off('change:state', this.schedule);
+    this.model.off('change:change', this.schedule);
     this.model.off('change:buffers', this.schedule);
     this.model.off('msg:custom', this.onReply);
     this.kernelChanged?.disconnect(this.onKernel);
@@ -133,7 +136,7 @@ class Shown<S, E> {
 
   private status(): Status {
     if (!this.seesKernel) {
-      return freshness(this.model.get('state'));
+      return freshness(this.state);
     }
     if (!this.link) {
       return { kind: 'disconnected', reason: 'no kernel' };
@@ -146,7 +149,7 @@ class Shown<S, E> {
     if (this.link.processId !== this.model.get('kernel')) {
       return { kind: 'disconnected', reason: 'kernel restarted' };
     }
-    return freshness(this.model.get('state'));
+    return freshness(this.state);
   }
 
   /** Opens this view elsewhere on the same view model; undefined where no panel of this page can show it. */
@@ -189,8 +192,13 @@ class Shown<S, E> {
     }
   };
 
+  /** The picture with what has changed of it since. */
+  private get state(): Readonly<Record<string, unknown>> {
+    return { ...this.model.get('state'), ...this.model.get('change') };
+  }
+
   private draw(): void {
-    this.view.update(this.model.get('state') as S, this.model.get('buffers') ?? []);
+    this.view.update(this.state as S, this.model.get('buffers') ?? []);
     this.host.refresh();
   }
 }

@@ -2,6 +2,7 @@ import type {
   Announcement,
   Reply,
   Trouble,
+  Update,
   ViewName,
   Welcome,
   Withdrawal
@@ -380,15 +381,18 @@ export class KernelLink {
   }
 
   private onData(message: CommMessage): void {
-    const said = message.content.data as Announcement | Withdrawal | Trouble;
+    const said = message.content.data as Announcement | Update | Withdrawal | Trouble;
     if (said.version !== PROTOCOL_VERSION) {
       this.refuse(said.version);
     } else if (said.type === 'gone') {
       this.pictures.remove(said.model);
       this.tell(said.model);
     } else if (Object.hasOwn(VIEWS, said.view) && typeof said.model === 'string') {
-      this.pictures.take(said, message.buffers ?? []);
-      this.tell(said.model);
+      if (this.pictures.take(said, message.buffers ?? [])) {
+        this.tell(said.model);
+      } else {
+        this.greet(); // with the numbers of the pictures that are here: the kernel sends the whole state
+      }
     }
   }
 

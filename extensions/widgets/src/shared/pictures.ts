@@ -1,4 +1,4 @@
-import type { Announcement, Trouble, ViewName } from '../../../protocol/src/index';
+import type { Announcement, Trouble, Update, ViewName } from '../../../protocol/src/index';
 
 /** A view model of the kernel, as far as the page knows it. */
 export interface Shown {
@@ -44,14 +44,23 @@ export class Pictures {
     return Object.fromEntries(present.map(entry => [entry.model, entry.picture]));
   }
 
-  /** Takes a picture, or the reason why none could be made. */
-  take(said: Announcement | Trouble, buffers: readonly (ArrayBuffer | ArrayBufferView)[]): void {
+  /**
+   * Takes a picture, what has changed of one, or the reason why none could be made. False where the picture that it
+   * changes is not here.
+   */
+  take(
+    said: Announcement | Update | Trouble,
+    buffers: readonly (ArrayBuffer | ArrayBufferView)[]
+  ): boolean {
+    const before = this.entries.get(said.model);
+    if (said.type === 'update' && (!before?.state || before.picture !== said.picture - 1)) {
+      return false;
+    }
     for (const [model, entry] of this.entries) {
       if (entry.past && entry.view === said.view) {
         this.entries.delete(model); // the new process has something to show: last pictures may go
       }
     }
-    const before = this.entries.get(said.model);
     if (said.type === 'trouble') {
       const none = {
         model: said.model,
@@ -64,7 +73,9 @@ export class Pictures {
       };
       this.entries.set(said.model, { ...(before ?? none), trouble: said.reason });
     } else {
-      const { model, view, order, picture, state } = said;
+      const { model, view, order, picture } = said;
+      // What lasts stays the object that it was: a view need not look whether it is another.
+      const state = said.type === 'state' ? said.state : { ...before?.state, ...said.fields };
       const views = buffers.map(aligned);
       this.entries.set(model, {
         model,
@@ -77,6 +88,7 @@ export class Pictures {
         past: false
       });
     }
+    return true;
   }
 
   /** What is shown are last pictures from now on. */
