@@ -196,7 +196,8 @@ class Compiled:
 
     def _traced(self, rebuild: Callable[[list[Any]], Any], tensors: list[Any]) -> tuple[Graph, Any]:
         reached = Reached(self.function)
-        before, call = Watch(reached), _Call(self, reached, rebuild)
+        before = Watch(reached)
+        call = _Call(self, reached, rebuild, before)
         try:
             with refused_effects():
                 graph = trace(call, *tensors)
@@ -206,6 +207,7 @@ class Compiled:
             if change:
                 before.restore()
         graph.name = self.name
+        change = change or call.change
         if change:
             raise GraphError(f"a call changes more than its result: {change}")
         if graph.updates or graph.seeds:
@@ -257,8 +259,12 @@ class Compiled:
 class _Call:
     """The function as a function of its tensors, with what it reaches in the place of a module."""
 
-    def __init__(self, compiled: Compiled, reached: Reached, rebuild: Callable[[list[Any]], Any]) -> None:
-        self.compiled, self.rebuild = compiled, rebuild
+    def __init__(
+        self, compiled: Compiled, reached: Reached, rebuild: Callable[[list[Any]], Any], watch: Watch
+    ) -> None:
+        self.compiled, self.rebuild, self.watch = compiled, rebuild, watch
+        self.change = ""
+        """What the call changed besides its result, which the trace has put back where it could."""
         self.named_modules = reached.named_modules
         self.named_parameters = reached.named_parameters
         self.named_buffers = reached.named_buffers
@@ -270,6 +276,7 @@ class _Call:
         versions = [one._version for one in tensors]
         result = self.compiled.eager(*arguments, **keywords)
         unwritten(list(tensors), versions)
+        self.change = self.watch.beside_tensors()
         self.form = form_of(result)
         return result
 

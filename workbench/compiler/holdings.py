@@ -11,7 +11,6 @@ import random
 import sys
 import types
 from collections import deque
-from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -20,7 +19,7 @@ import numpy as np
 from workbench.nn.module import Module
 from workbench.tensor import Tensor
 
-__all__ = ["Holdings", "alike", "functions_in", "named_by"]
+__all__ = ["Holdings", "alike"]
 
 MOST = 5_000
 """Values in containers that are looked at before each call; with more, nothing is compiled."""
@@ -60,16 +59,6 @@ def _has_attributes(value: Any) -> bool:
         and room not in sys.stdlib_module_names
         and hasattr(value, "__dict__")
     )
-
-
-def functions_in(value: Any) -> Iterator[types.FunctionType]:
-    """Yield the functions of Python's that a call of this value runs, as far as that shows."""
-    if isinstance(value, types.FunctionType):
-        yield value
-    elif isinstance(value, types.MethodType):
-        yield from functions_in(value.__func__)
-    elif isinstance(value, partial):
-        yield from functions_in(value.func)
 
 
 class Holdings:
@@ -150,31 +139,3 @@ class Holdings:
                 vars(value).update(then)
         for _, array, copy in self._arrays:
             array[...] = copy
-
-
-Look = Callable[[], Any]
-
-
-def named_by(function: types.FunctionType) -> Iterator[tuple[str, Look]]:
-    """Yield what a function reaches by a name: what it closes over, and the globals that it names."""
-    code = function.__code__
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        yield name, partial(_content, cell)
-    for name in _names(code):
-        if name in function.__globals__:
-            yield name, partial(function.__globals__.get, name)
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    # Functions and comprehensions that are written inside.
-    for one in code.co_consts:
-        if isinstance(one, types.CodeType):
-            yield from _names(one)
-
-
-def _content(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not filled yet
-        return None

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.compiler.holdings import Holdings, alike, functions_in, named_by
+from workbench.compiler.holdings import Holdings, alike
 from workbench.core.lending import Stamp
+from workbench.graph.reaching import functions_in, named_by
 from workbench.kernels.loader import native
 from workbench.nn.module import Module
 from workbench.tensor import Tensor
@@ -138,12 +139,20 @@ class Watch:
                 self._copies[number] = np.array(tensor.payload)
         self._quick = self._by_identity()
 
-    def holds(self) -> str:
-        """Return what has changed since, in words, or nothing."""
+    def beside_tensors(self) -> str:
+        """Return what of names, containers and attributes has changed since, in words, or nothing."""
+        changed = self._names_or_contents()
+        return changed or next(filter(None, (one.change() for one in self.snapshots)), "")
+
+    def _names_or_contents(self) -> str:
         for look, found in self.cells:
             if not alike(look(), found):
                 return "something that the function reaches by a name is another object"
-        changed = self.holdings.change()
+        return self.holdings.change()
+
+    def holds(self) -> str:
+        """Return what has changed since, in words, or nothing."""
+        changed = self._names_or_contents()
         if changed:
             return changed
         doubtful = self._quick.doubtful() if self._quick is not None else None

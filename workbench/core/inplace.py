@@ -25,6 +25,7 @@ from workbench.core.direct_writes import written_directly, written_scaled
 from workbench.core.labels import labels_of_view
 from workbench.core.op import ops
 from workbench.core.overlap import check_sources, repeats
+from workbench.core.stack import tell_written
 from workbench.core.tape import alias, move, needs_of, remember_place
 from workbench.core.typing import Tensor
 from workbench.core.value import Abstract, Value, dims_of
@@ -89,6 +90,7 @@ def write(target: Tensor, name: str, function: Callable[[Any], Any], one: bool =
     elif backend is not None or isinstance(target.payload, Abstract) or follows(target, result):
         _replace_payload(target, result, name)
     else:
+        tell_written(target, name)
         _copy_numbers(target, result, name, one)
     target._version += 1
     target._names = names
@@ -227,6 +229,7 @@ def _replace_payload(target: Any, result: Any, name: str) -> None:
 def overwrite(target: Any, name: str, source: np.ndarray[Any, Any]) -> None:
     """Set the numbers of `target` to constants, which the tape need not know of."""
     _check_inference(target)
+    tell_written(target, name)
     _copy_array(target, source, name)
     target._version += 1
 
@@ -465,6 +468,7 @@ def _check_out(out: Any, result: Any, name: str, exact: bool) -> None:
 
 
 def _write_out(out: Any, result: Any, name: str) -> Any:
+    tell_written(out, name)
     shape = tuple(result.payload.shape)
     if tuple(out.payload.shape) != shape:
         # As in PyTorch: an empty tensor is there to be filled, any other is resized with a warning.

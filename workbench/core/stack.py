@@ -16,7 +16,7 @@ from workbench.core.op import Op
 __all__ = [
     "BOTTOM", "IN_FORCE", "Interpreter", "State", "below", "computes_only", "enable_grad", "ends_here", "enter", "find",
     "grad_enabled", "inference", "interpreting", "leave", "mode", "no_grad", "set_grad", "tell_drawn", "tell_noise",
-    "top", "without",
+    "tell_written", "top", "without",
 ]  # fmt: skip
 
 
@@ -154,6 +154,16 @@ def tell_drawn(seed: int, generator: Any) -> None:
         if drew is not None:
             drew(seed, generator)
             return
+
+
+def tell_written(target: Any, name: str) -> None:
+    """Tell each interpreter with a method ``writes`` that numbers are about to be written into `target`."""
+    link = _get().top
+    while link is not None:
+        interpreter, link = link
+        writes = getattr(interpreter, "writes", None)
+        if writes is not None:
+            writes(target, name)
 
 
 def tell_noise(kind: str, sizes: Any, dtype: Any, arguments: Any, keywords: Any, generator: Any) -> Any:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.size_expressions import Symbolic, evaluate
-from workbench.core.dispatch import no_grad
+from workbench.core.dispatch import grad_enabled, no_grad
 from workbench.core.inplace import write
 from workbench.core.op import Op
 from workbench.core.value import Value as Tensor
@@ -52,21 +54,25 @@ def run(
     Sizes may differ from those of the trace where the ops and the graph's guards allow it. Several threads may run one
     graph at once. With `observe`, ``observe(node, results, seconds)`` is called after each node. `seeds` gives seeds,
     and numbers that are drawn, by name; others are drawn from the default generator, so that a run draws what the
-    function would draw. Afterwards the parameters in `Graph.updates` have their new numbers; `run_apart` returns those
-    instead. With `owner`, parameters and modules are those which that module has now under their paths, not those that
-    the graph holds.
+    function would draw. Afterwards the parameters and inputs in `Graph.updates` have their new numbers; `run_apart`
+    returns those instead. With `owner`, parameters and modules are those which that module has now under their paths,
+    not those that the graph holds.
 
     Raises `DimensionError` where inputs are missing, have other names or another number of dims than the trace, or
     where sizes are such that the traced function would have done something else; `DTypeError` where an input is of
     another kind.
     """
     # All is computed before anything changes: a run that fails leaves the module as it was.
-    result, after = Run(graph, observe, owner).all(inputs, seeds or {})
+    once = Run(graph, observe, owner)
+    result, after = once.all(inputs, seeds or {})
+    # What was given comes first: a leaf that asks for a gradient refuses to be changed, and then nothing is.
+    for name, tensor in once.changed.items():
+        write(tensor, "update", partial(_instead, after.pop(name)[1]))
     with no_grad():
         for tensor, numbers in after.values():
             # By `write`, so that versions count and a gradient that needs the old numbers says so.
             write(tensor, "update", partial(_instead, numbers))
-    return result
+    return once.result() if once.changed else result
 
 
 def run_apart(
@@ -111,6 +117,8 @@ class Run:
             self.known |= {value: operator.attrgetter(value.name)(owner) for value in graph.parameters}
         self.ends = last_uses(graph, graph.updates.values())
         self.binding = Binding(graph, self.known)
+        self.changed: dict[str, Any] = {}
+        """What is given and has other numbers afterwards, by the names of the inputs."""
 
     def all(
         self, inputs: tuple[Any, ...], seeds: Mapping[str, Any]
@@ -119,8 +127,25 @@ class Run:
         graph = self.graph
         self.begin(taken_apart(graph.takes, inputs, graph.name) if graph.takes else inputs, seeds)
         outputs = self.block(graph)
-        after = {value.name: (self.known[value], self.known[new]) for value, new in graph.updates.items()}
+        after = {
+            value.name: (
+                self.changed.get(value.name) if value.name in self.changed else self.known[value],
+                self.known[new],
+            )
+            for value, new in graph.updates.items()
+        }
         return outputs[0] if graph.single else outputs, after
+
+    def result(self) -> Any:
+        """Return what the function returns once all is written: a tensor that it was given and changed is that one."""
+        graph, known = self.graph, dict(self.known)
+        known |= {
+            new: self.changed[value.name]
+            for value, new in graph.updates.items()
+            if value.name in self.changed
+        }
+        outputs = filled(graph.outputs, known.__getitem__, self.size)
+        return outputs[0] if graph.single else outputs
 
     def begin(self, inputs: tuple[Any, ...], seeds: Mapping[str, Any]) -> None:
         """Take in inputs and seeds: refuse what the graph does not take, and draw what is to be drawn."""
@@ -134,7 +159,14 @@ class Run:
         for value, given in zip(graph.inputs, inputs, strict=True):
             _check(graph, value, given)
             self.known[value] = given
+            if value in graph.updates:
+                self.changed[value.name] = given
         self.binding.begin(inputs)
+        if self.changed:
+            _check_apart(graph, self.known)
+            if grad_enabled():
+                # Calls that are recorded read the numbers as they were before.
+                self.known |= {one: self.known[one].clone() for one in graph.inputs if one in graph.updates}
         names = [one.name for one in graph.seeds]
         if not set(seeds) <= set(names):
             raise GraphError(
@@ -265,6 +297,20 @@ def _check(graph: Graph, value: Value, given: Any) -> None:
     if not isinstance(given, Tensor):
         raise DTypeError(f"{value.name} of {graph.name} is a tensor {kind}, got {type(given).__name__}")
     _check_dims(graph, value.name, kind, given)
+
+
+def _check_apart(graph: Graph, known: Mapping[Value, Any]) -> None:
+    """Refuse an input that changes and shares memory with another: the graph was made for two that do not."""
+    arrays = {one: getattr(tensor, "payload", None) for one, tensor in known.items()}
+    for value in graph.inputs:
+        for other, array in arrays.items():
+            if value not in graph.updates or other is value:
+                continue
+            if type(array) is type(arrays[value]) is np.ndarray and np.shares_memory(array, arrays[value]):
+                raise GraphError(
+                    f"{graph.name} changes {value.name} in place, which shares memory with {other.name} here: give it "
+                    "a clone() of one of them"
+                )
 
 
 def _check_dims(graph: Graph, label: str, kind: TensorType, tensor: Any) -> None:

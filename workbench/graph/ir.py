@@ -45,7 +45,7 @@ class Graph(SubGraph):
     """A function: what goes in, what it holds, its nodes in order, and what comes out.
 
     Mutation is stated: a node that changes memory names the values whose memory it is in `Node.writes`, and what a
-    graph changes for good, the buffers of its module, stands in `updates`.
+    graph changes for good, the buffers of its module and tensors that it is given, stands in `updates`.
     """
 
     takes: tuple[Any, ...] = ()
@@ -66,7 +66,7 @@ class Graph(SubGraph):
     noise: dict[Value, Noise] = field(default_factory=dict)
     """Those of them that are no seeds, but the numbers themselves: how they are drawn."""
     updates: dict[Value, Value] = field(default_factory=dict)
-    """Parameters whose numbers are others after a run, such as running statistics, and the values that they take."""
+    """Parameters and inputs whose numbers are others after a run, as running statistics, and the values they take."""
 
     _names: dict[str, int] = field(default_factory=dict, repr=False)
 

@@ -144,14 +144,16 @@ class _Function:
                 self._call(made, call, writes, self._after(statement))
             case ast.Expr(
                 value=ast.Call(
-                    func=ast.Attribute(value=ast.Subscript() as target, attr="copy_"),
+                    func=ast.Attribute(value=(ast.Subscript() | ast.Name()) as target, attr="copy_"),
                     args=[ast.Call(func=ast.Attribute(value=after, attr="detach"), args=[])],
                 )
             ):
                 value = self._value(after)
                 if value is None:
                     raise self._not_understood(statement)
-                reader.update(self._held(target)[1], value.name)
+                # A parameter stands in a table, an input has a name.
+                what = target.id if isinstance(target, ast.Name) else self._held(target)[1]
+                reader.update(what, value.name)
             case ast.Expr(value=ast.Constant(value=str() as kind)):
                 reader.mark(kind)
             case ast.Assert(test=condition, msg=None):

@@ -115,8 +115,12 @@ def _check_graph(graph: Graph, scope: _Scope) -> None:
     scope.check_nodes(graph)
     _check_returned(graph, scope, "the graph")
     for value, after in graph.updates.items():
-        if value not in graph.parameters:
-            raise GraphError(f"{value.name} is no parameter, and only those are updated")
+        if value not in graph.parameters and not (
+            value in graph.inputs and isinstance(value.type, TensorType)
+        ):
+            raise GraphError(
+                f"{value.name} is no parameter and no tensor that is given: only those are updated"
+            )
         scope.check_known(f"the update of {value.name}", after)
         if not (value.type.accepts(after.type) or _by_label(value.type).accepts(after.type)):
             raise GraphError(f"{value.name} : {value.type} cannot become {after!r}")

@@ -15,6 +15,7 @@ import numpy as np
 from workbench.base.random import default_generator
 from workbench.base.size_expressions import hint_of
 from workbench.core.value import Abstract
+from workbench.core.value import Value as Tensor
 from workbench.graph.blocks import GraphError, Value
 from workbench.graph.draws import Noise
 from workbench.graph.ir import Graph
@@ -23,7 +24,7 @@ from workbench.graph.types import INT
 from workbench.ops.random.counter_based import seed_from
 from workbench.ops.random.noise import numbers_drawn
 
-__all__ = ["Draws", "Held"]
+__all__ = ["Attributes", "Draws", "Held"]
 
 
 OWN_GENERATOR = (
@@ -124,6 +125,11 @@ class Held:
         # A view shares memory with others of the module, which would not follow.
         return id(tensor) in self._before and tensor._view is None
 
+    def restores(self, target: Any) -> bool:
+        """Say whether a tensor is one whose numbers are put back, whoever changes them."""
+        found = self._before.get(id(target))
+        return found is not None and found.numbers is not None
+
     def changed(self) -> list[tuple[Any, Any]]:
         """Return the payloads from before the trace and the tensors that stand for values of the graph now."""
         return [
@@ -148,3 +154,44 @@ class Held:
                 tensor.payload[...] = one.numbers
                 found = one.name
         return found
+
+
+class Attributes:
+    """The attributes of a module and of all modules in it, as they are before it is traced.
+
+    A trace leaves nothing of it behind: what the function notes there (its last input, say) are values of a graph.
+    """
+
+    def __init__(self, module: Any) -> None:
+        modules = [one for _, one in module.named_modules()] if module is not None else []
+        self._before = [(one, type(one), dict(vars(one))) for one in modules]
+
+    def take_back(self, read: Callable[[Any], bool]) -> str:
+        """Put back what was there, and name a tensor that was read and had another put in its place."""
+        found = ""
+        for module, kind, before in self._before:
+            now = vars(module)
+            # What has become of another class was not whole before: its first call gave it its parameters.
+            if type(module) is not kind or (
+                before.keys() == now.keys() and all(map(_is, before.values(), now.values()))
+            ):
+                continue
+            kept = getattr(module, "_remembered", ())
+            for name in {**before, **now}:
+                old, new = before.get(name, _ABSENT), now.get(name, _ABSENT)
+                if old is new or name in kept:
+                    continue
+                if isinstance(old, Tensor) and isinstance(new, Tensor) and read(old):
+                    found = f"{type(module).__name__}.{name}"
+                if old is _ABSENT:
+                    del now[name]
+                else:
+                    now[name] = old
+        return found
+
+
+_ABSENT = object()
+
+
+def _is(one: Any, other: Any) -> bool:
+    return one is other

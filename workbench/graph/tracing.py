@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ from workbench.graph.arguments import input_names, stand_in, structure, tensors_
 from workbench.graph.blocks import GraphError, Node, Value, filled
 from workbench.graph.draws import Noise
 from workbench.graph.ir import Graph
+from workbench.graph.reaching import tensors_reached
 from workbench.graph.sizes import kept, meets, shown, today
-from workbench.graph.state import Draws, Held
+from workbench.graph.state import Attributes, Draws, Held
 from workbench.graph.types import symbolic, type_of
 from workbench.tensor import Tensor
 
@@ -58,7 +60,7 @@ class Tracer:
     All other ops are run by the interpreter below, and what comes of them is a constant where a traced op reads it.
     """
 
-    def __init__(self, graph: Graph, module: Any) -> None:
+    def __init__(self, graph: Graph, function: Any, module: Any) -> None:
         self.graph = graph
         self.active = True
         # A trace inside a trace: its sizes are numbers to the outer one, and must not be mistaken for its own.
@@ -70,6 +72,14 @@ class Tracer:
         """Tensors of the module by the identity of their payload, with their dotted names."""
         buffers = {name for name, _ in module.named_buffers()} if module is not None else set()
         self.module = Held(self.held, buffers)
+        self.reached = [(path, one, one._version) for path, one in tensors_reached(function)]
+        """Tensors that are there before the function runs and are not given to it: the way to them, and how often
+        they had been changed."""
+        self.attributes = Attributes(module)
+        self.given: dict[Value, Tensor] = {}
+        """What the function is given for each input."""
+        self.stand_ins: dict[Value, Traced] = {}
+        """The payloads of those, to see which of them the function changes."""
         self.draws = Draws(graph)
         self.constants: dict[int, tuple[Value, Any]] = {}
         """By the identity of a payload: its value, and the payload, so that the identity stays taken."""
@@ -85,7 +95,7 @@ class Tracer:
         """The last call that its op refused, as a node without results."""
         self.alive = [tensor.payload for _, tensor in self.held.values()]
         """The payloads of the module, so that their identities stay taken whatever the function puts in their place."""
-        for _, tensor in self.held.values():
+        for tensor in chain((one for _, one in self.held.values()), (one for _, one, _ in self.reached)):
             self._meet(tensor)
 
     @property
@@ -98,7 +108,10 @@ class Tracer:
 
     def __exit__(self, *error: object) -> None:
         """Let go of what belongs to the trace alone: a value that is left over from it keeps nothing else alive."""
-        for cache in (self.held, self.constants, self.renamed, self.ends, self.gradients):
+        for cache in (
+            self.held, self.constants, self.renamed, self.ends, self.gradients, self.given, self.stand_ins,
+            self.reached,
+        ):  # fmt: skip
             cache.clear()
         self.unrecorded.clear()
         self.alive.clear()
@@ -159,10 +172,43 @@ class Tracer:
             f"this one returned {type(result).__name__}"
         )
 
+    def writes(self, target: Any, name: str) -> None:
+        """Refuse a change of numbers that are there before the function runs: the graph would leave it out."""
+        array = target.payload
+        if not isinstance(array, np.ndarray):
+            return
+        # What buffers of the module become otherwise than by values of the graph is taken back at the end.
+        if self.module.restores(target):
+            return
+        held = ((path, one) for path, one in self.held.values())
+        for path, tensor in chain(held, ((path, one) for path, one, _ in self.reached)):
+            there = tensor.payload
+            if isinstance(there, np.ndarray) and np.shares_memory(there, array):
+                raise GraphError(f"{_before(_place())}{name} changes {path} in place, {_LEFT_OUT}")
+
+    def changed_beside(self) -> str:
+        """Name a tensor that was changed in place and that the graph says nothing of; empty where there is none."""
+        return next((path for path, one, version in self.reached if one._version != version), "")
+
     def note_updates(self) -> None:
-        """Let the graph say what the tensors of the module become that the function changed."""
+        """Let the graph say what tensors of the module, and those that it was given, become."""
         for payload, tensor in self.module.changed():
             self.graph.updates[self._parameter(id(payload))] = self.value_of(tensor)
+        for value, tensor in self.given.items():
+            payload = tensor.payload
+            if payload is not self.stand_ins[value] or tensor.names != value.tensor.dims.names:
+                self.graph.updates[value] = self._after(value, tensor)
+
+    def _after(self, value: Value, tensor: Any) -> Value:
+        """Return what an input becomes; refuse one that another tensor was put in the place of."""
+        now = self.value_of(tensor)
+        if not value.type.accepts(now.type):
+            raise GraphError(
+                f"{_before(now.node.source if now.node is not None else '')}the traced function changes its input "
+                f"{value.name} in place from {value.type} to {now.type}, and a graph changes numbers alone: write ops "
+                "that return new tensors, as rename() for rename_()"
+            )
+        return now
 
     def _without_numbers(self, operand: Tensor, value: Value) -> Any:
         sizes, kind = shown(value.tensor.sizes, self.sizes), value.tensor.dtype
@@ -302,7 +348,7 @@ def prepared(function: Callable[..., Any], examples: Sequence[Any]) -> tuple[Tra
     # A lambda is called `<lambda>`, which no text can have as a name.
     if not graph.name.isidentifier():
         graph.name = "graph"
-    tracer = Tracer(graph, module)
+    tracer = Tracer(graph, function, module)
     for name, _ in tracer.held.values():
         # Parameters first: their names are those of the module, and inputs give way.
         graph.fresh(name)
@@ -345,8 +391,14 @@ def _unchanged(tracer: Tracer) -> Iterator[None]:
         # All is taken back before anything is refused, so that a refusal leaves no trace either.
         if tracer.take_back_gradients():
             refusal = (
-                "the traced function calls backward(), which leaves gradients at tensors outside the graph. Return "
-                "wb.autograd.grad(loss, inputs) instead"
+                "the traced function calls backward() or sets .grad, which leaves gradients at tensors outside the "
+                "graph. Return wb.autograd.grad(loss, inputs) instead"
+            )
+        carried = tracer.attributes.take_back(lambda one: id(one.payload) in tracer.constants)
+        if carried:
+            refusal = (
+                f"the traced function puts another tensor in the place of {carried}, which it has read: a run of the "
+                "graph would leave that out. Make it a buffer of the module, and write into it with copy_()"
             )
         changed = tracer.module.take_back()
         if changed:
@@ -354,6 +406,9 @@ def _unchanged(tracer: Tracer) -> Iterator[None]:
                 f"the traced function changes the buffer {changed} of the module otherwise than by ops on values of "
                 "the graph, so that no graph could do it again: call model.eval() first"
             )
+        beside = tracer.changed_beside()
+        if beside and not changed:
+            refusal = f"the traced function changes {beside} in place, {_LEFT_OUT}"
         if tracer.draws.take_back():
             refusal = (
                 "the traced function draws random numbers, which would be the same at every run of the graph. Call "
@@ -361,6 +416,17 @@ def _unchanged(tracer: Tracer) -> Iterator[None]:
             )
     if refusal:
         raise GraphError(f"{refusal}.")
+
+
+_LEFT_OUT = (
+    "which it reaches and is not given: a run of the graph would leave that out. Pass it as an argument, or make it a "
+    "buffer of the module and write values of the graph into it"
+)
+
+
+def _before(line: str) -> str:
+    """Return a line of code as it stands before what is said of it."""
+    return f"{line}: " if line else ""
 
 
 def _line_of(error: BaseException) -> str:
@@ -394,6 +460,8 @@ def _stand_ins(tracer: Tracer, names: list[str], examples: tuple[Any, ...]) -> l
         takes.append(structure(example, name, value_of))
         for one, value in zip(tensors, graph.inputs[-len(tensors) :], strict=True):
             one.payload = Traced(value, tracer)
+            tracer.given[value], tracer.stand_ins[value] = one, one.payload
+            tracer._meet(one)
         made.append(structure(example, name, _next_of(iter(tensors))))
     if any(not isinstance(one, Value) for one in takes):
         graph.takes = filled(tuple(takes), lambda value: value)

@@ -13,7 +13,7 @@ import numpy as np
 from workbench.core.dispatch import no_grad
 from workbench.graph import Graph, run_apart
 from workbench.graph import trace as graph_of
-from workbench.graph.arguments import input_names
+from workbench.graph.arguments import input_names, structure, tensors_in
 from workbench.jit.guards import switched_off
 from workbench.jit.script_modules import ScriptFunction, ScriptModule, mirrored
 from workbench.nn import Module
@@ -178,17 +178,26 @@ def _check(module: Any, func: Any, graph: Graph, inputs: list[tuple[Any, ...]], 
     for turn, given in enumerate(inputs):
         what = f"check_inputs[{turn - 1}]" if turn else "the example"
         with no_grad(), _unchanged(module), fork_rng():
-            expected = func(*given)
+            # Copies, as it may write into what it is given.
+            copies = [structure(one, "x", lambda tensor, _: _copy(tensor)) for one in given]
+            expected = func(*copies)
         with no_grad(), fork_rng():
             try:
-                found, _ = run_apart(graph, *given)
+                found, after = run_apart(graph, *given)
             except RuntimeError as error:
                 raise TracingCheckError(f"the trace of {graph.name} refuses {what}: {error}") from error
         difference = _difference(found, expected, tolerance)
+        for value, before, copy in zip(graph.inputs, tensors_in(given), tensors_in(copies), strict=True):
+            now = after.get(value.name, before)
+            difference = difference or _difference(now, copy, tolerance, f"{value.name} afterwards")
         if difference:
             raise TracingCheckError(
                 f"the trace of {graph.name} gives something else for {what}: {difference}"
             )
+
+
+def _copy(tensor: Tensor) -> Tensor:
+    return tensor.detach().clone().requires_grad_(tensor.requires_grad)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 from workbench.core import dispatch
 from workbench.core.bases import eager
 from workbench.core.inplace import plainly, write
+from workbench.core.stack import tell_written
 from workbench.core.typing import Tensor
 from workbench.core.value import Value
 from workbench.ops.index import indexing
@@ -25,6 +26,7 @@ def setitem(self: Any, key: Any, value: Any) -> None:
     named = self._names is not None and getattr(value, "_names", None) is not None
     if plainly(self, value) and (not named or dispatch.computes_only()):
         source = dispatch.numbers(value) if isinstance(value, Value) else value
+        tell_written(self, "__setitem__")
         indexing.assign(self.payload, key, source)
         self._version += 1
     else:

@@ -49,6 +49,9 @@ def differentiate(graph: Graph, wanted: Sequence[str] | None = None) -> Graph:
             here = held.get(value.name) or Value(value.name, value.type)
             made.parameters[here] = tensor
             made.updates[here] = after[value.name]
+    for value, here in zip(graph.inputs, made.inputs, strict=False):
+        if value.name in after:
+            made.updates[here] = after[value.name]
     return dead_code(made)
 
 

@@ -22,8 +22,10 @@ def freeze(graph: Graph) -> Graph:
     >>> len(graph.parameters), len(frozen.parameters), len(frozen.constants)
     (2, 0, 2)
     """
-    if graph.updates:
-        names = ", ".join(value.name for value in list(graph.updates)[:3])
+    # What a run writes into its inputs it goes on writing.
+    changed = [value.name for value in graph.updates if value in graph.parameters]
+    if changed:
+        names = ", ".join(changed[:3])
         raise GraphError(
             f"a run of {graph.name} changes {names}: a graph that is trained is not frozen; call model.eval() before "
             "it is traced"

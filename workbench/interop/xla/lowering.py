@@ -61,14 +61,14 @@ class XlaProgram:
 
     def __call__(self, *inputs: Any, seeds: Mapping[str, Any] | None = None) -> Any:
         """Compute the graph on these inputs, and return its result, on the CPU."""
-        key, arrays, drawn = self._given(inputs, seeds or {})
+        key, arrays, drawn, written = self._given(inputs, seeds or {})
         with wide_types():
             found, changed = self._compiled(key, arrays, self._parameters(), drawn)
         result = _rebuilt(self._forms[key], iter([np.asarray(one) for one in found]))
         with no_grad():
             for value in self.graph.updates:
                 write(
-                    self.graph.parameters[value],
+                    written[value.name] if value.name in written else self.graph.parameters[value],
                     "update",
                     partial(_instead, new(np.array(changed[value.name]))),
                 )
@@ -76,14 +76,14 @@ class XlaProgram:
 
     def text(self, *inputs: Any) -> str:
         """Return the program for inputs of these sizes: StableHLO, which XLA reads."""
-        key, arrays, drawn = self._given(inputs, {})
+        key, arrays, drawn, _ = self._given(inputs, {})
         with wide_types():
             return str(self._compiled.lower(key, arrays, self._parameters(), drawn).as_text())
 
     def _given(
         self, inputs: tuple[Any, ...], seeds: Mapping[str, Any]
-    ) -> tuple[Any, list[Any], dict[str, Any]]:
-        """Check what is given, as a run does, and draw what is to be drawn."""
+    ) -> tuple[Any, list[Any], dict[str, Any], dict[str, Any]]:
+        """Check what is given, as a run does, and draw what is to be drawn; say what of it is written into."""
         graph = self.graph
         given = taken_apart(graph.takes, inputs, graph.name) if graph.takes else inputs
         run = Run(graph)
@@ -97,7 +97,8 @@ class XlaProgram:
                 "graph takes their tensors"
             ) from None
         arrays = [_numbers(one) for one in given if isinstance(one, Tensor)]
-        return key, arrays, {value.name: _numbers(run.known[value]) for value in graph.seeds}
+        drawn = {value.name: _numbers(run.known[value]) for value in graph.seeds}
+        return key, arrays, drawn, run.changed
 
     def _parameters(self) -> dict[str, Any]:
         return {value.name: _numbers(tensor) for value, tensor in self.graph.parameters.items()}

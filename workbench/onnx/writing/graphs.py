@@ -137,13 +137,18 @@ class _Writer:
         if guards and "guards" not in found:
             # The format cannot ask them: whoever reads the file is told for which sizes it was written.
             found["guards"] = "\n".join(guards)
+        changed = [one.name for one in self.graph.updates if one in self.graph.inputs]
+        if changed and "changes_inputs" not in found:
+            # A run of a file changes nothing that it is given, and the function does.
+            found["changes_inputs"] = ", ".join(changed)
         model.metadata_props = [Message("Entry", key=key, value=str(value)) for key, value in found.items()]
         return model
 
     def _check_state(self) -> None:
         graph = self.graph
-        if graph.updates and not self.wanted.training:
-            names = ", ".join(one.name for one in list(graph.updates)[:4])
+        changed = [one.name for one in graph.updates if one in graph.parameters]
+        if changed and not self.wanted.training:
+            names = ", ".join(changed[:4])
             raise OnnxError(
                 f"the graph changes {names}, as a model in training does, and a file of the format changes nothing: "
                 "call model.eval(), or pass training=True to leave that away"

@@ -1,0 +1,109 @@
+"""What a function reaches without being given it: by what it closes over, the globals that it names, and its object.
+
+As far as that shows without running it: a name that is worked out in a run (`getattr`, `globals()`) is not followed.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from workbench.tensor import Tensor
+
+__all__ = ["functions_in", "named_by", "tensors_reached"]
+
+MOST = 20_000
+"""Values that are looked at for one function; what lies behind them is not found."""
+
+
+def functions_in(value: Any) -> Iterator[types.FunctionType]:
+    """Yield the functions of Python's that a call of this value runs, as far as that shows."""
+    if isinstance(value, types.FunctionType):
+        yield value
+    elif isinstance(value, types.MethodType):
+        yield from functions_in(value.__func__)
+    elif isinstance(value, partial):
+        yield from functions_in(value.func)
+
+
+def named_by(function: types.FunctionType) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield what a function reaches by a name, what it closes over and the globals that it names: the name, a look."""
+    code = function.__code__
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        yield name, partial(_content, cell)
+    for name in _names(code):
+        if name in function.__globals__:
+            yield name, partial(function.__globals__.get, name)
+
+
+def tensors_reached(function: Any) -> Iterator[tuple[str, Tensor]]:
+    """Yield the tensors that a function or a module reaches, each once, with the way to it as one would write it.
+
+    >>> import workbench as wb
+    >>> total = wb.zeros(2)
+    >>> [path for path, _ in tensors_reached(lambda x: [total, x])]
+    ['total']
+    """
+    seen: dict[int, Any] = {}
+    waiting: deque[tuple[str, Any]] = deque([("", function)])
+    while waiting and len(seen) < MOST:
+        path, value = waiting.popleft()
+        if id(value) in seen:
+            continue
+        # Held, so that nothing else gets its identity.
+        seen[id(value)] = value
+        if isinstance(value, Tensor):
+            yield path, value
+        else:
+            waiting.extend(_parts(path, value))
+
+
+def _parts(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what can be reached from a value in one step."""
+    if isinstance(value, list | tuple | deque):
+        yield from ((f"{path}[{i}]", one) for i, one in enumerate(value))
+    elif isinstance(value, dict):
+        yield from ((f"{path}[{key!r}]", one) for key, one in value.items())
+    elif isinstance(value, partial):
+        yield from ((path, one) for one in (value.args, value.keywords, value.func))
+    elif isinstance(value, types.MethodType):
+        yield from ((path or "self", value.__self__), (path, value.__func__))
+    elif isinstance(value, types.FunctionType):
+        if not _is_known(value.__module__):
+            defaults = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
+            yield from ((path, one) for one in defaults)
+            yield from ((name, look()) for name, look in named_by(value))
+    elif isinstance(value, type):
+        # What its methods name, and what all of its objects share.
+        if not _is_known(value.__module__):
+            yield from ((f"{path}.{name}", one) for name, one in vars(value).items() if name[:2] != "__")
+            yield path, vars(value).get("__call__")
+    elif not isinstance(value, types.ModuleType) and hasattr(value, "__dict__"):
+        # A module of the workbench's may hold one of the program's.
+        yield from ((f"{path}.{name}".lstrip("."), one) for name, one in vars(value).items())
+        yield path, type(value)
+
+
+def _is_known(module: str | None) -> bool:
+    """Say whether code is the package's own, or of Python and NumPy: it keeps no tensors of the program's."""
+    room = (module or "").partition(".")[0]
+    return room in ("workbench", "numpy") or (room in sys.stdlib_module_names and room != "__main__")
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    # Functions and comprehensions that are written inside.
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            yield from _names(one)
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled yet
+        return None
