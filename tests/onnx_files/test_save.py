@@ -108,6 +108,21 @@ def test_sizes_that_are_computed_are_computed_in_the_file():
     assert wb.onnx.load(saved(f, x, dynamic=False)).signature.inputs[0].sizes == (5, 1, 1, 2)
 
 
+@pytest.mark.parametrize(
+    "quotient",
+    [lambda n, c: (3 - n) // 2, lambda n, c: (1 - n * c) // 3, lambda n, c: (c - n) // (n + 1), lambda n, c: -n // c],
+    ids=["half", "third", "by a size", "of two"],
+)
+def test_quotients_of_what_is_below_zero_are_rounded_down_in_the_file(quotient):
+    # The format cuts towards zero: both are the same for what is above, and for what a size is put in order into.
+    def f(x):
+        return x.new_full((1,), quotient(*x.shape))
+
+    opened = wb.onnx.load(saved(f, wb.ones(2, 3)))
+    sizes = [(n, c) for n in range(1, 9) for c in range(1, 6)]
+    assert [opened(wb.ones(*one)).item() for one in sizes] == [quotient(*one) for one in sizes]
+
+
 def test_a_size_that_is_needed_as_a_number_is_one():
     opened = wb.onnx.load(saved(nn.Linear(3, 2), wb.ones(4, 3)))
     assert opened.signature.inputs[0].sizes == ("input_dim_0", 3)

@@ -1,18 +1,15 @@
-"""What a function does besides giving its result, as far as one call shows: it draws, prints, writes into arguments.
+"""What a function does besides giving its result, as far as one call shows: it prints, writes into arguments.
 
 A graph does none of that. So what is traced is watched, and a function that does more runs as it is written.
 """
 
 from __future__ import annotations
 
-import random
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-
-import numpy as np
 
 from workbench.graph.blocks import GraphError
 
@@ -38,32 +35,15 @@ class _Heard:
 
 @contextmanager
 def refused_effects() -> Iterator[None]:
-    """Refuse a function that prints, or draws numbers of Python's or NumPy's own: raise `GraphError` afterwards.
-
-    What was drawn is put back, and what was printed is not shown: the call that follows does both.
-    """
-    drawn, drawn_by_numpy = random.getstate(), np.random.get_state()
+    """Refuse a function that prints: raise `GraphError` afterwards. What it printed the call that follows shows."""
     out, sys.stdout = sys.stdout, _Heard(sys.stdout)
     heard: Any = sys.stdout
     try:
         yield
     finally:
         sys.stdout = out
-        before = drawn, _plain(drawn_by_numpy)
-        draws = before != (random.getstate(), _plain(np.random.get_state()))
-        if draws:
-            random.setstate(drawn)
-            np.random.set_state(drawn_by_numpy)
-    if draws:
-        raise GraphError(
-            "it draws numbers by Python's or NumPy's random, which would be the same in every call"
-        )
     if heard.heard:
         raise GraphError("it prints, which a graph does not")
-
-
-def _plain(state: Any) -> Any:
-    return tuple(one.tobytes() if isinstance(one, np.ndarray) else one for one in state)
 
 
 def unwritten(tensors: list[Any], versions: list[int]) -> None:

@@ -14,10 +14,27 @@ from typing import Any
 
 from workbench.tensor import Tensor
 
-__all__ = ["functions_in", "named_by", "tensors_reached"]
+__all__ = ["functions_in", "named_by", "reached", "tells_otherwise"]
 
 MOST = 20_000
 """Values that are looked at for one function; what lies behind them is not found."""
+
+
+_OUTSIDE = frozenset(
+    {
+        "datetime",
+        "numpy.random",
+        "os",
+        "posix",
+        "random",
+        "secrets",
+        "socket",
+        "time",
+        "urllib.request",
+        "uuid",
+    }
+)
+"""Modules whose functions tell something else each time."""
 
 
 def functions_in(value: Any) -> Iterator[types.FunctionType]:
@@ -40,12 +57,12 @@ def named_by(function: types.FunctionType) -> Iterator[tuple[str, Callable[[], A
             yield name, partial(function.__globals__.get, name)
 
 
-def tensors_reached(function: Any) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors that a function or a module reaches, each once, with the way to it as one would write it.
+def reached(function: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what a function or a module reaches, each once, with the way to it as one would write it.
 
     >>> import workbench as wb
     >>> total = wb.zeros(2)
-    >>> [path for path, _ in tensors_reached(lambda x: [total, x])]
+    >>> [path for path, one in reached(lambda x: [total, x]) if isinstance(one, wb.Tensor)]
     ['total']
     """
     seen: dict[int, Any] = {}
@@ -56,10 +73,27 @@ def tensors_reached(function: Any) -> Iterator[tuple[str, Tensor]]:
             continue
         # Held, so that nothing else gets its identity.
         seen[id(value)] = value
-        if isinstance(value, Tensor):
-            yield path, value
-        else:
+        yield path, value
+        if not isinstance(value, Tensor):
             waiting.extend(_parts(path, value))
+
+
+def tells_otherwise(value: Any) -> bool:
+    """Say whether a function that names this may be told something else in each run: the time, noise, the outside.
+
+    >>> import time
+    >>> [tells_otherwise(one) for one in (time, time.perf_counter, len)]
+    [True, True, False]
+    """
+    if isinstance(value, types.ModuleType):
+        return value.__name__ in _OUTSIDE
+    # What is written in C keeps in `__self__` whose method it is: the module, or the class `datetime`.
+    owner = value if isinstance(value, type) else getattr(value, "__self__", None)
+    room = getattr(value, "__module__", None) or getattr(owner, "__name__", "")
+    return (
+        isinstance(value, type | types.BuiltinFunctionType | types.FunctionType | types.MethodType)
+        and room in _OUTSIDE
+    )
 
 
 def _parts(path: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -82,6 +116,7 @@ def _parts(path: str, value: Any) -> Iterator[tuple[str, Any]]:
         if not _is_known(value.__module__):
             yield from ((f"{path}.{name}", one) for name, one in vars(value).items() if name[:2] != "__")
             yield path, vars(value).get("__call__")
+            yield from ((path, one) for one in value.__bases__)
     elif not isinstance(value, types.ModuleType) and hasattr(value, "__dict__"):
         # A module of the workbench's may hold one of the program's.
         yield from ((f"{path}.{name}".lstrip("."), one) for name, one in vars(value).items())

@@ -7,6 +7,8 @@ says in `Graph.updates` what a run makes of it.
 
 from __future__ import annotations
 
+import copy
+import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -20,11 +22,12 @@ from workbench.graph.blocks import GraphError, Value
 from workbench.graph.draws import Noise
 from workbench.graph.ir import Graph
 from workbench.graph.operand_text import written
+from workbench.graph.reaching import reached, tells_otherwise
 from workbench.graph.types import INT
 from workbench.ops.random.counter_based import seed_from
 from workbench.ops.random.noise import numbers_drawn
 
-__all__ = ["Attributes", "Draws", "Held"]
+__all__ = ["Attributes", "Draws", "Held", "Surroundings"]
 
 
 OWN_GENERATOR = (
@@ -188,6 +191,65 @@ class Attributes:
                 else:
                     now[name] = old
         return found
+
+
+class Surroundings:
+    """What a function reaches without being given it, before it is traced."""
+
+    def __init__(self, function: Any) -> None:
+        self.tensors: list[tuple[str, Any, int]] = []
+        """Tensors: the way to each, and how often it had been changed."""
+        self.doubtful = False
+        """Whether it names what may tell something else in each run, such as the time."""
+        generators: list[tuple[str, Any]] = [("Python's random", random), ("NumPy's random", np.random)]
+        for path, one in reached(function):
+            if isinstance(one, Tensor):
+                self.tensors.append((path, one, one._version))
+            elif isinstance(one, _GENERATORS):
+                generators.append((path, one))
+            elif tells_otherwise(one):
+                self.doubtful = True
+        self._generators = [(path, one, _state(one)) for path, one in generators]
+
+    def changed(self) -> str:
+        """Name a tensor that was changed in place otherwise than by values of the graph; empty where there is none."""
+        return next((path for path, one, version in self.tensors if one._version != version), "")
+
+    def take_back_draws(self) -> str:
+        """Put generators back to where they were, and name one that was drawn from; empty where none was."""
+        found = ""
+        for path, one, state in self._generators:
+            if _frozen(_state(one)) != _frozen(state):
+                _set_state(one, state)
+                found = path
+        return found
+
+
+_GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
+
+
+def _state(generator: Any) -> Any:
+    if isinstance(generator, np.random.Generator):
+        return copy.deepcopy(generator.bit_generator.state)
+    return generator.getstate() if hasattr(generator, "getstate") else generator.get_state()
+
+
+def _frozen(state: Any) -> Any:
+    """Return a state as what can be compared: arrays by their bytes."""
+    if isinstance(state, dict):
+        return {key: _frozen(one) for key, one in state.items()}
+    if isinstance(state, tuple):
+        return tuple(map(_frozen, state)) if len(state) < 16 else state
+    return state.tobytes() if isinstance(state, np.ndarray) else state
+
+
+def _set_state(generator: Any, state: Any) -> None:
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = state
+    elif hasattr(generator, "setstate"):
+        generator.setstate(state)
+    else:
+        generator.set_state(state)
 
 
 _ABSENT = object()

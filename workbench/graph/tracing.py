@@ -25,9 +25,9 @@ from workbench.graph.arguments import input_names, stand_in, structure, tensors_
 from workbench.graph.blocks import GraphError, Node, Value, filled
 from workbench.graph.draws import Noise
 from workbench.graph.ir import Graph
-from workbench.graph.reaching import tensors_reached
+from workbench.graph.repeating import check_repeats
 from workbench.graph.sizes import kept, meets, shown, today
-from workbench.graph.state import Attributes, Draws, Held
+from workbench.graph.state import Attributes, Draws, Held, Surroundings
 from workbench.graph.types import symbolic, type_of
 from workbench.tensor import Tensor
 
@@ -72,9 +72,7 @@ class Tracer:
         """Tensors of the module by the identity of their payload, with their dotted names."""
         buffers = {name for name, _ in module.named_buffers()} if module is not None else set()
         self.module = Held(self.held, buffers)
-        self.reached = [(path, one, one._version) for path, one in tensors_reached(function)]
-        """Tensors that are there before the function runs and are not given to it: the way to them, and how often
-        they had been changed."""
+        self.around = Surroundings(function)
         self.attributes = Attributes(module)
         self.given: dict[Value, Tensor] = {}
         """What the function is given for each input."""
@@ -95,7 +93,9 @@ class Tracer:
         """The last call that its op refused, as a node without results."""
         self.alive = [tensor.payload for _, tensor in self.held.values()]
         """The payloads of the module, so that their identities stay taken whatever the function puts in their place."""
-        for tensor in chain((one for _, one in self.held.values()), (one for _, one, _ in self.reached)):
+        for tensor in chain(
+            (one for _, one in self.held.values()), (one for _, one, _ in self.around.tensors)
+        ):
             self._meet(tensor)
 
     @property
@@ -110,7 +110,6 @@ class Tracer:
         """Let go of what belongs to the trace alone: a value that is left over from it keeps nothing else alive."""
         for cache in (
             self.held, self.constants, self.renamed, self.ends, self.gradients, self.given, self.stand_ins,
-            self.reached,
         ):  # fmt: skip
             cache.clear()
         self.unrecorded.clear()
@@ -181,14 +180,10 @@ class Tracer:
         if self.module.restores(target):
             return
         held = ((path, one) for path, one in self.held.values())
-        for path, tensor in chain(held, ((path, one) for path, one, _ in self.reached)):
+        for path, tensor in chain(held, ((path, one) for path, one, _ in self.around.tensors)):
             there = tensor.payload
             if isinstance(there, np.ndarray) and np.shares_memory(there, array):
                 raise GraphError(f"{_before(_place())}{name} changes {path} in place, {_LEFT_OUT}")
-
-    def changed_beside(self) -> str:
-        """Name a tensor that was changed in place and that the graph says nothing of; empty where there is none."""
-        return next((path for path, one, version in self.reached if one._version != version), "")
 
     def note_updates(self) -> None:
         """Let the graph say what tensors of the module, and those that it was given, become."""
@@ -334,8 +329,13 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
       return %sum
     """
     tracer, follow = prepared(function, examples)
+    doubtful = tracer.around.doubtful
     with collector_at_rest():
         follow()
+        if doubtful:
+            again, follow = prepared(function, examples)
+            follow()
+            check_repeats(tracer.graph, again.graph)
     events.publish(tracer.graph)
     return tracer.graph
 
@@ -406,9 +406,15 @@ def _unchanged(tracer: Tracer) -> Iterator[None]:
                 f"the traced function changes the buffer {changed} of the module otherwise than by ops on values of "
                 "the graph, so that no graph could do it again: call model.eval() first"
             )
-        beside = tracer.changed_beside()
+        beside = tracer.around.changed()
         if beside and not changed:
             refusal = f"the traced function changes {beside} in place, {_LEFT_OUT}"
+        drawn = tracer.around.take_back_draws()
+        if drawn:
+            refusal = (
+                f"the traced function draws numbers by {drawn}, which would be the same at every run of the graph. "
+                "Draw by wb.rand and its like, which a graph does anew, or pass them as an input"
+            )
         if tracer.draws.take_back():
             refusal = (
                 "the traced function draws random numbers, which would be the same at every run of the graph. Call "
