@@ -110,7 +110,12 @@ def test_sizes_that_are_computed_are_computed_in_the_file():
 
 @pytest.mark.parametrize(
     "quotient",
-    [lambda n, c: (3 - n) // 2, lambda n, c: (1 - n * c) // 3, lambda n, c: (c - n) // (n + 1), lambda n, c: -n // c],
+    [
+        lambda n, c: (3 - n) // 2,
+        lambda n, c: (1 - n * c) // 3,
+        lambda n, c: (c - n) // (n + 1),
+        lambda n, c: -n // c,
+    ],
     ids=["half", "third", "by a size", "of two"],
 )
 def test_quotients_of_what_is_below_zero_are_rounded_down_in_the_file(quotient):
