@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import resource
 from typing import Any
+
+import numpy as np
 
 import workbench as wb
 
@@ -49,3 +52,31 @@ def inputs_of(module: Any) -> list[Any]:
 def is_endless(module: Any) -> bool:
     """Say whether a run could go on for ever: a loop may be told to."""
     return any(node.blocks for node, _ in module.graph.walk())
+
+
+def outcomes(draw: random.Random, seeds: list[bytes], files: int, most_memory: int) -> tuple[int, int]:
+    """Open and run damaged files; return how many opened and how many of those ran.
+
+    Any error but a clear one comes out; a message of no end and memory beyond `most_memory` kilobytes fail.
+    """
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    opened = ran = longest = 0
+    for _ in range(files):
+        data = damaged(draw, seeds)
+        try:
+            module = wb.onnx.load(data)
+        except wb.onnx.OnnxError as error:
+            longest = max(longest, len(str(error)))
+            continue
+        opened += 1
+        if is_endless(module):
+            continue
+        try:
+            with wb.no_grad(), np.errstate(all="ignore"):
+                module(*inputs_of(module))
+        except CLEAR:
+            continue
+        ran += 1
+    assert longest < 2000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < most_memory
+    return opened, ran
