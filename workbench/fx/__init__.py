@@ -25,9 +25,10 @@ from workbench.fx import (
     proxy,
     subgraph_rewriter,
 )  # fmt: skip
-from workbench.fx.graph import Graph, PythonCode
+from workbench.fx.graph import CodeGen, Graph, PythonCode
 from workbench.fx.graph_module import GraphModule
 from workbench.fx.interpreter import Interpreter, Transformer
+from workbench.fx.lifting import from_graph
 from workbench.fx.node import Node, has_side_effect, map_aggregate, map_arg
 from workbench.fx.proxy import (
     Attribute,
@@ -38,14 +39,13 @@ from workbench.fx.proxy import (
     TracerBase,
 )  # fmt: skip
 from workbench.fx.subgraph_rewriter import Match, replace_pattern
-from workbench.fx.tracer import Tracer, is_fx_tracing, symbolic_trace, wrap
+from workbench.fx.tracer import PH, Tracer, is_fx_tracing, symbolic_trace, wrap
 
 __all__ = [
-    "Attribute", "Graph", "GraphAppendingTracer", "GraphModule", "Interpreter", "Match", "Node", "ParameterProxy",
-    "Proxy",
-    "PythonCode", "TraceError", "Tracer", "TracerBase", "Transformer", "graph", "graph_module", "has_side_effect",
-    "immutable_collections", "interpreter", "is_fx_tracing", "map_aggregate", "map_arg", "node", "passes",
-    "proxy", "replace_pattern", "subgraph_rewriter", "symbolic_trace", "wrap",
+    "PH", "Attribute", "CodeGen", "Graph", "GraphAppendingTracer", "GraphModule", "Interpreter", "Match", "Node",
+    "ParameterProxy", "Proxy", "PythonCode", "TraceError", "Tracer", "TracerBase", "Transformer", "from_graph", "graph",
+    "graph_module", "has_side_effect", "immutable_collections", "interpreter", "is_fx_tracing", "map_aggregate",
+    "map_arg", "node", "passes", "proxy", "replace_pattern", "subgraph_rewriter", "symbolic_trace", "wrap",
 ]  # fmt: skip
 
 PYTORCH_FILES = ("_compatibility", "_symbolic_trace", "traceback")

@@ -10,6 +10,7 @@ import operator
 import sys
 import types
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from workbench.fx.node import Node
 if TYPE_CHECKING:
     from workbench.fx.graph import Graph
 
-__all__ = ["PythonCode", "python_code"]
+__all__ = ["CodeGen", "PythonCode", "python_code"]
 
 _INFIX = {
     "add": "+", "and_": "&", "eq": "==", "floordiv": "//", "ge": ">=", "gt": ">", "le": "<=", "lshift": "<<", "lt": "<",
@@ -40,6 +41,50 @@ class PythonCode:
     globals: dict[str, Any]
     _lineno_map: dict[int, int] = field(default_factory=dict)
     """For each line of the source, which node it is of."""
+
+
+class CodeGen:
+    r"""How the function of a graph begins and ends: a class of one's own takes its arguments in another form.
+
+    `Graph.set_codegen` gives a graph one, and `recompile` writes its code by it.
+
+    >>> import workbench as wb
+    >>> class Listed(wb.fx.CodeGen):
+    ...     def gen_fn_def(self, free_vars, maybe_return_annotation):
+    ...         return f"def forward(self, inputs){maybe_return_annotation}:\n    {', '.join(free_vars)} = inputs"
+    ...     def process_inputs(self, *inputs):
+    ...         return inputs[0]
+    >>> module = wb.fx.symbolic_trace(lambda x, y: x - y)
+    >>> module.graph.set_codegen(Listed())
+    >>> _ = module.recompile()
+    >>> module([wb.tensor(3.0), wb.tensor(1.0)])
+    tensor(2.)
+    """
+
+    def __init__(self) -> None:
+        self._body_transformer: Callable[[list[str]], list[str]] | None = None
+        self._func_name = "forward"
+
+    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
+        """Return the lines with which the function begins; `free_vars` are its arguments, as they are written."""
+        arguments = ", ".join(free_vars if free_vars[:1] == ["self"] else ["self", *free_vars])
+        return f"def {self._func_name}({arguments}){maybe_return_annotation}:"
+
+    def generate_output(self, output_args: Any) -> str:
+        """Return the line that returns; nodes in `output_args` print as their names."""
+        return f"return {output_args!r}"
+
+    def process_inputs(self, *args: Any) -> Any:
+        """Return what the inputs of the graph are, of what the function is given: an interpreter asks."""
+        return args
+
+    def process_outputs(self, outputs: Any) -> Any:
+        """Return what the function returns, of what the graph gives."""
+        return outputs
+
+    def additional_globals(self) -> list[tuple[str, Any]]:
+        """Return names that the code needs besides, and what they stand for."""
+        return []
 
 
 def python_code(graph: Graph, root: str = "self", verbose: bool = False) -> PythonCode:
@@ -69,11 +114,23 @@ class _Writer:
                 where = node.place
                 self._line(i, "" if where is None else f"\n    # File: {where[0]}:{where[1]}")
             self._line(i, self._node(node) + _released(ends.get(node, [])))
-        body = "\n".join(f"    {line}" for line in self.lines) or "    pass"
-        arguments = ", ".join([self.root, *_ordered(self.arguments)])
-        source = f"\n\n\ndef forward({arguments}){self.returns}:\n{body}\n    "
-        # The function begins at line 4, and its first statement stands below.
-        return PythonCode(source, self.globals, {line + 5: node for line, node in enumerate(self.numbers)})
+        codegen = self.graph._codegen
+        lines = [f"{line}\n" for line in self.lines] or ["pass\n"]
+        numbers = self.numbers
+        if codegen._body_transformer is not None:
+            lines = codegen._body_transformer(lines)
+            numbers = []  # what lines belong to nodes nobody knows any more
+        body = "".join(
+            f"    {line}" if line.strip() else line for line in "".join(lines).splitlines(keepends=True)
+        )
+        head = codegen.gen_fn_def(_ordered(self.arguments), self.returns).strip("\n")
+        if self.root != "self":
+            head = head.replace("(self", f"({self.root}", 1)
+        self.globals |= dict(codegen.additional_globals())
+        # The function begins at line 4, and its first statement stands below what it begins with.
+        first = 5 + head.count("\n")
+        source = f"\n\n\n{head}\n{body}    "
+        return PythonCode(source, self.globals, {line + first: node for line, node in enumerate(numbers)})
 
     def _line(self, number: int, text: str) -> None:
         if text:
@@ -88,7 +145,12 @@ class _Writer:
             case "output":
                 if node.type is not None:
                     self.returns = f" -> {self._type(node.type)}"
-                return f"return {self._operand(node.args[0] if node.args else None)}"
+                result = node.args[0] if node.args else None
+                codegen = self.graph._codegen
+                # By names and tables where it is our own; by what nodes print as where somebody else writes it.
+                if type(codegen).generate_output is CodeGen.generate_output:
+                    return f"return {self._operand(result)}"
+                return codegen.generate_output(result).strip("\n")
             case "get_attr":
                 return f"{node.name}{kind} = {_path(self.root, node.target)}"
             case "call_module":

@@ -9,18 +9,19 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from workbench.base.public import words
 from workbench.core.op import Op
 from workbench.fx import checks
-from workbench.fx.codegen import PythonCode, python_code
+from workbench.fx.codegen import CodeGen, PythonCode, python_code
 from workbench.fx.ir import graph_of
 from workbench.fx.naming import Names, qualified_name, snake_case
 from workbench.fx.node import OPCODES, Node, map_arg
 from workbench.graph import Graph as HouseGraph
 
-__all__ = ["Graph", "PythonCode"]
+__all__ = ["CodeGen", "Graph", "PythonCode"]
 
 
 class _NodeList:
@@ -85,6 +86,7 @@ class Graph:
         tracer_extras: dict[str, Any] | None = None,
     ) -> None:
         self._names = Names()
+        self._codegen = CodeGen()
         self._root = Node(self, "", "root", "", (), {})
         self._count = 0
         self._put: Callable[[Node], None] = self._root.prepend
@@ -275,9 +277,50 @@ class Graph:
                 return node
         raise RuntimeError("the graph has no output yet: graph.output(result) adds it")
 
-    def on_generate_code(self, make_transformer: Any) -> Any:
-        """Refuse to change the code after it was made: it is what the nodes say, and nothing else."""
-        raise TypeError("the code of a graph is made of its nodes: change them, and call recompile()")
+    def set_codegen(self, codegen: CodeGen) -> None:
+        """Let `codegen` say how the function of this graph begins and ends, from the next `recompile` on."""
+        if not isinstance(codegen, CodeGen):
+            raise TypeError(f"set_codegen takes an fx.CodeGen, got {type(codegen).__name__}")
+        self._codegen = codegen
+
+    def process_inputs(self, *args: Any) -> Any:
+        """Return the inputs of the graph, of what its function is given."""
+        return self._codegen.process_inputs(*args)
+
+    def process_outputs(self, out: Any) -> Any:
+        """Return what the function of the graph returns, of what its output is."""
+        return self._codegen.process_outputs(out)
+
+    def on_generate_code(
+        self,
+        make_transformer: Callable[
+            [Callable[[list[str]], list[str]] | None], Callable[[list[str]], list[str]] | None
+        ],
+    ) -> AbstractContextManager[None]:
+        r"""Let the lines of the code be changed when it is written; with ``with`` for as long as the block lasts.
+
+        `make_transformer` is given what changes them now, or None, and returns what does from now on: a function from
+        the lines of the body to others.
+
+        >>> import workbench as wb
+        >>> module = wb.fx.symbolic_trace(lambda x: x + 1)
+        >>> with module.graph.on_generate_code(lambda _: lambda body: ["print('called')\n", *body]):
+        ...     _ = module.recompile()
+        >>> module(wb.tensor(1.0))
+        called
+        tensor(2.)
+        """
+        codegen, before = self._codegen, self._codegen._body_transformer
+        codegen._body_transformer = make_transformer(before)
+
+        @contextmanager
+        def until_the_end() -> Iterator[None]:
+            try:
+                yield
+            finally:
+                codegen._body_transformer = before
+
+        return until_the_end()
 
     # -------------------------------------------------------------------------------------- what it is
 
@@ -303,6 +346,7 @@ class Graph:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
         other = Graph(tracer_cls=self._tracer_cls)
+        other._codegen = copy.deepcopy(self._codegen, memo)
         known: dict[Node, Any] = {}
         found = other.graph_copy(self, known, return_output_node=True)
         if found is not None:

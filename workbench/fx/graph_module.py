@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import linecache
+import os
 import types
 import weakref
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from typing import Any, NoReturn
 from workbench.base.public import words
 from workbench.fx.checks import at
 from workbench.fx.codegen import PythonCode
+from workbench.fx.folders import write_folder
 from workbench.fx.graph import Graph
 from workbench.nn import Module, Parameter
 from workbench.tensor import Tensor
@@ -161,6 +163,23 @@ class GraphModule(Module):
                 self.delete_submodule(name)
 
     # -------------------------------------------------------------------------------------- what it is
+
+    def to_folder(self, folder: str | os.PathLike[str], module_name: str = "FxModule") -> None:
+        """Write a Python package: ``from folder import FxModule`` gives a class whose objects are modules like this.
+
+        Its tensors lie beside the code, which can be read and edited, and nothing is pickled: layers are written as the
+        calls that make them. Raises TypeError for a module or function that cannot be written so; then no file is.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import workbench as wb
+        >>> module = wb.fx.symbolic_trace(wb.nn.Sequential(wb.nn.Linear(2, 2), wb.nn.ReLU()))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     module.to_folder(folder, "Small")
+        ...     sorted(one.name for one in Path(folder).iterdir())
+        ['__init__.py', 'module.py', 'state_dict.npz']
+        """
+        write_folder(self, folder, module_name)
 
     def print_readable(
         self,

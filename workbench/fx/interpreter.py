@@ -57,7 +57,7 @@ class Interpreter:
     ) -> Any:
         """Run the graph on `args`, and return its result; `initial_env` has values of nodes that need not be run."""
         self.env = {} if initial_env is None else dict(initial_env)
-        self.args_iter = iter(args)
+        self.args_iter = iter(self.graph.process_inputs(*args) if enable_io_processing else args)
         for node in self.graph.nodes:
             if node in self.env:
                 continue
@@ -71,7 +71,8 @@ class Interpreter:
             for one in self.user_to_last_uses.get(node, ()):
                 self.env.pop(one, None)
             if node.op == "output":
-                return self.env[node]
+                result = self.env[node]
+                return self.graph.process_outputs(result) if enable_io_processing else result
         return None
 
     def boxed_run(self, args_list: list[Any]) -> Any:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from workbench.base.source_location import place
+from workbench.core.op import Op
 from workbench.fx.checks import at
 from workbench.fx.node import Node
 from workbench.graph import Graph as HouseGraph
@@ -14,6 +15,7 @@ from workbench.graph import GraphError, HeldFunction, LeafModule, Value
 from workbench.graph.blocks import values_in
 from workbench.graph.effects import written_by
 from workbench.graph.inference import with_sizes
+from workbench.graph.rules import results
 from workbench.graph.types import symbolic, type_of
 from workbench.tensor import Tensor
 
@@ -82,6 +84,9 @@ def _describe(made: HouseGraph, node: Node, owner: Any) -> None:
             )
         made.modules[node.target] = module
     elif isinstance(call.callee, HeldFunction):
+        call.callee = _held(made, call.callee.name, node)
+    elif isinstance(call.callee, Op) and len(results(call) or ()) > 1:
+        # To fx a call gives one thing, a tuple here; to the house an op of several results gives several.
         call.callee = _held(made, call.callee.name, node)
     call.writes = tuple(dict.fromkeys(_written(made, node)))
 

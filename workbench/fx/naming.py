@@ -10,7 +10,7 @@ import typing
 from typing import Any
 
 from workbench.core.op import Op
-from workbench.graph.vocabulary import named_for
+from workbench.graph.vocabulary import ROOMS_ABOVE, named_for
 from workbench.tensor import Tensor
 
 __all__ = ["Names", "qualified_name", "snake_case", "type_name"]
@@ -105,6 +105,8 @@ def qualified_name(function: Any) -> str:
     found = named_for(function)
     if found is not None:
         room, _, rest = found.name.partition(".")
+        if room in ROOMS_ABOVE:
+            return f"workbench.{found.name}"
         return f"{_ROOMS.get(room, room)}.{rest}"
     name = getattr(function, "__name__", None) or type(function).__name__
     module = (getattr(function, "__module__", None) or "").replace("_operator", "operator")

@@ -20,7 +20,7 @@ from workbench.fx.proxy import TracerBase
 from workbench.nn import Module, Parameter, Sequential
 from workbench.tensor import Tensor
 
-__all__ = ["Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
+__all__ = ["PH", "Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
 
 _wrapped: dict[tuple[int, str], dict[str, Any]] = {}
 """Names of functions that are kept whole, with the names of the module that said so."""
@@ -344,6 +344,10 @@ class Tracer(TracerBase):
             default = tuple(self.create_arg(one) for one in default)
             return self.create_proxy("placeholder", f"{stars}{name}", default, {}, type_expr=annotation)
         value = concrete[name]
+        if _has_open(value):
+            return self._opened(
+                name, value, self.create_proxy("placeholder", name, (), {}, type_expr=annotation)
+            )
         given = self.create_proxy("placeholder", f"{name}_1", (value,), {}) if _is_plain(value) else None
         if given is None:
             raise TraceError(
@@ -351,12 +355,32 @@ class Tracer(TracerBase):
                 "put in the place of an "
                 "argument; for others trace a function that calls yours with them"
             )
+        self._hold_to(name, value, given)
+        return value
+
+    def _hold_to(self, name: str, value: Any, given: Any) -> None:
+        """Have the graph check that it is given the value that it was traced with."""
         said = f"{name} has been specialized to have value {value} but got another value"
-        equal = given == value if value is not None else None
-        if equal is None:
+        if value is None:
             self.create_proxy("call_function", _assert_is_none, (given, said), {})
         else:
-            self.create_proxy("call_function", _assert, (equal, said), {})
+            self.create_proxy("call_function", _assert, (given == value, said), {})
+
+    def _opened(self, name: str, value: Any, given: Any) -> Any:
+        """Return an argument that is put together as `value` is, with parts of what is given where that says `PH`."""
+        if isinstance(value, _Open):
+            return given
+        if isinstance(value, tuple | list | dict):
+            keys = value if isinstance(value, dict) else range(len(value))
+            parts = {key: self._opened(f"{name}_{key}", value[key], given[key]) for key in keys}
+            if isinstance(value, dict):
+                return parts
+            return getattr(type(value), "_make", type(value))(parts.values())
+        if not _is_plain(value):
+            raise TraceError(
+                f"concrete_args has {type(value).__name__} in {name}: numbers, text, None and fx.PH can be there"
+            )
+        self._hold_to(name, value, given)
         return value
 
 
@@ -368,6 +392,23 @@ def _annotations(function: Any) -> dict[str, Any]:
     """Return the annotations of a function of the program's; those of our own layers say nothing that is printed."""
     own = (getattr(function, "__module__", None) or "").startswith("workbench.")
     return {} if own else getattr(function, "__annotations__", {})
+
+
+class _Open:
+    """What stands in `concrete_args` for what a run is given."""
+
+    def __repr__(self) -> str:
+        return "PH"
+
+
+PH = _Open()
+"""In `concrete_args`, inside tuples, lists and dicts: what is here is an input, and what stands around it is fixed."""
+
+
+def _has_open(value: Any) -> bool:
+    if isinstance(value, tuple | list | dict):
+        return any(map(_has_open, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, _Open)
 
 
 def _is_plain(value: Any) -> bool:

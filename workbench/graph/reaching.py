@@ -61,9 +61,9 @@ def reached(function: Any) -> Iterator[tuple[str, Any]]:
     """Yield what a function or a module reaches, each once, with the way to it as one would write it.
 
     >>> import workbench as wb
-    >>> total = wb.zeros(2)
-    >>> [path for path, one in reached(lambda x: [total, x]) if isinstance(one, wb.Tensor)]
-    ['total']
+    >>> layers = wb.nn.Sequential(wb.nn.Linear(2, 2))
+    >>> [path for path, one in reached(layers) if isinstance(one, wb.Tensor)]
+    ['0.weight', '0.bias']
     """
     seen: dict[int, Any] = {}
     waiting: deque[tuple[str, Any]] = deque([("", function)])

@@ -21,7 +21,7 @@ from workbench.ops import FFT, FUNCTIONS, LINALG, NN, SPECIAL
 from workbench.tensor import Tensor, factories, ranges, type_queries
 from workbench.tensor import random as drawing
 
-__all__ = ["MAKERS", "ROOMS_ABOVE", "holds", "named", "named_for", "narrow", "throw"]
+__all__ = ["MAKERS", "ROOMS_ABOVE", "holds", "introduce", "named", "named_for", "narrow", "throw"]
 
 ROOMS_ABOVE: dict[str, Callable[[str], NamedFunction | None]] = {}
 """Rooms above this one whose functions graphs call, ``onnx.Conv``: what finds one by its name, put here by the room."""
@@ -220,4 +220,15 @@ def named_for(function: Any) -> NamedFunction | None:
     <function operator.mul>
     """
     # An op has a name in the table of ops.
-    return None if isinstance(function, Op) else _by_identity().get(id(function))
+    if isinstance(function, Op):
+        return None
+    return _by_identity().get(id(function)) or _ABOVE.get(id(function))
+
+
+_ABOVE: dict[int, NamedFunction] = {}
+"""Functions of rooms above that have been met, by identity; they are held, and keep theirs."""
+
+
+def introduce(function: NamedFunction) -> NamedFunction:
+    """Let `named_for` find a function of a room above by what it calls, and return it."""
+    return _ABOVE.setdefault(id(function.call), function)
