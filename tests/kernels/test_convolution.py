@@ -50,6 +50,14 @@ GEOMETRIES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((1, 32, 70, 300), (32, 16, 3, 3), {**PLAIN, "groups": 2}),
     ((2, 1024, 1, 75), (2048, 32, 1, 4), {**PLAIN, "stride": (1, 2), "padding": (0, 3), "groups": 32}),
     ((3, 32, 1, 1), (48, 16, 3, 3), {**PLAIN, "groups": 2}),
+    # Taps in runs: as far apart as places or not, of other numbers, and in rows of other lengths.
+    ((2, 32, 9, 28), (32, 16, 3, 3), {**PLAIN, "stride": (1, 2), "groups": 2}),
+    ((2, 32, 7, 17), (64, 16, 5, 5), {**PLAIN, "padding": (2, 2), "groups": 2}),
+    ((1, 64, 6, 9), (64, 32, 5, 3), {**PLAIN, "padding": (2, 1), "groups": 2}),
+    ((1, 64, 5, 14), (64, 32, 3, 3), {**PLAIN, "dilation": (1, 2), "groups": 2}),
+    ((2, 64, 4, 8), (40, 32, 3, 3), {**PLAIN, "groups": 2}),
+    ((2, 16, 5, 11), (24, 8, 3, 3), {**PLAIN, "groups": 2}),
+    ((2, 32, 6, 7), (32, 16, 3, 7), {**PLAIN, "padding": (1, 3), "groups": 2}),
     # Taps that meet nothing but padding: all but one; in front, behind and between; more than oneDNN leaves out; all.
     ((3, 16, 1, 1), (32, 16, 3, 3), PLAIN),
     ((2, 4, 1, 6), (6, 2, 4, 5), {**PLAIN, "stride": (2, 1), "padding": (2, 4), "groups": 2}),

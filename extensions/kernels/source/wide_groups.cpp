@@ -11,6 +11,7 @@ struct Run {
 // Rows of outputs of a group.
 struct GroupWindows {
     const Run* runs;
+    std::int64_t taps_of_runs;  // of each run, where they are as far apart as places; or 0
     std::int64_t run_count, inputs, outputs, width;  // the outputs up to whole registers
     const float *plane, *weight;   // [taps, inputs, width]
     std::int64_t plane_step, step;  // floats between the windows of two rows, and of two places of a row
@@ -97,6 +98,13 @@ std::vector<Run> runs_of(const Geometry<2>& g, std::vector<Tap> taps, std::int64
     return runs;
 }
 
+// How many taps each of the runs has; 0 where they differ.
+std::int64_t taps_of(const std::vector<Run>& runs) {
+    for (const Run& run : runs)
+        if (run.count != runs[0].count) return 0;
+    return runs.empty() ? 0 : runs[0].count;
+}
+
 // All outputs of the walks down and across, from images of `from` channels a group to `out`, [N, height, width, groups of `to`].
 void over_groups(const Geometry<2>& g, const Input<float>& images, const float* weight, bool transposed, const float* bias,
                  const std::vector<Walk>& down, const std::vector<Walk>& across, std::int64_t height,
@@ -132,7 +140,7 @@ void over_groups(const Geometry<2>& g, const Input<float>& images, const float* 
                     const std::vector<Run>& met = runs[v * across.size() + h];
                     const Walk& walk = across[h];
                     const std::int64_t y = down[v].start + first * every, x = walk.start + left * walk.every;
-                    LEAF_WIDE(group_sums)({met.data(), static_cast<std::int64_t>(met.size()), from, to, weight_width, plane.data(),
+                    LEAF_WIDE(group_sums)({met.data(), walk.step == 1 ? taps_of(met) : 0, static_cast<std::int64_t>(met.size()), from, to, weight_width, plane.data(),
                                            packed.data() + group * taps_of(g) * from * weight_width,
                                            step * columns * depth, walk.step * depth, std::min(band, down[v].count - first),
                                            std::min(tile, walk.count - left), bias ? bias + group * to : nullptr,

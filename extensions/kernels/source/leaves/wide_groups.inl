@@ -24,40 +24,22 @@ static void pack_group_back(const float* from, std::int64_t outputs, std::int64_
     }
 }
 
-// Three addresses of each pointer are a step apart, which the processor computes as it reads; so the compiler is not to see
-// that the pointers are some steps apart too, or it would keep one for each place, and there are not as many.
-static WORKBENCH_INLINE void hide(const float*& p) { asm("" : "+r"(p)); }
+// Keeps a value in a register where it is used: there are fewer of them than values around the loops below, and the compiler
+// would rather have the innermost ones wait in memory.
+template <typename T>
+static WORKBENCH_INLINE void hold(T& value) { asm volatile("" : "+r"(value)); }
 
-// Outputs of `many` registers at places `step` floats apart, in each of `down` rows; from a register's first output on.
 template <int many, int down, int places>
-static WORKBENCH_INLINE void group_sums_at(const GroupWindows& w, const float* plane, const float* weight, std::int64_t output, float* out) {
-    constexpr int pointers = (places + 2) / 3;
-    floats sums[down * places][many];
+static WORKBENCH_INLINE void start_sums(const GroupWindows& w, std::int64_t output, floats (&sums)[down * places][many]) {
     for (int r = 0; r < many; ++r) {
         const std::int64_t left = w.outputs - output - r * lanes;
         const floats start = w.bias ? load_up_to(w.bias + output + r * lanes, left) : all(0.f);
         for (int j = 0; j < down * places; ++j) sums[j][r] = start;
     }
-    for (std::int64_t t = 0; t < w.run_count; ++t) {
-        const float *at[down][pointers], *row = weight + w.runs[t].number * w.inputs * w.width;
-        for (int d = 0; d < down; ++d)
-            for (int k = 0; k < pointers; ++k) {
-                at[d][k] = plane + w.runs[t].offset + d * w.plane_step + 3 * k * w.step;
-                hide(at[d][k]);
-            }
-        const std::int64_t count = w.runs[t].count * w.inputs;
-        for (std::int64_t i = 0; i < count; ++i, row += w.width) {
-            floats products[many];
-            for (int r = 0; r < many; ++r) products[r] = load_floats(row + r * lanes);
-            for (int d = 0; d < down; ++d)
-                for (int p = 0; p < places; ++p) {
-                    const floats x = all(at[d][p / 3][p % 3 * w.step]);
-                    for (int r = 0; r < many; ++r) sums[d * places + p][r] += x * products[r];
-                }
-            for (int d = 0; d < down; ++d)
-                for (int k = 0; k < pointers; ++k) ++at[d][k];
-        }
-    }
+}
+
+template <int many, int down, int places>
+static WORKBENCH_INLINE void store_sums(const GroupWindows& w, std::int64_t output, const floats (&sums)[down * places][many], float* out) {
     for (int d = 0; d < down; ++d)
         for (int p = 0; p < places; ++p)
             for (int r = 0; r < many; ++r) {
@@ -70,24 +52,97 @@ static WORKBENCH_INLINE void group_sums_at(const GroupWindows& w, const float* p
             }
 }
 
-// All places of `down` rows, of which each has no less than `places`: the last ones are reached by a step back, and some made twice.
+// Outputs of `many` registers at places a step apart, in each of `down` rows; from a register's first output on. Three addresses
+// of each pointer are a step apart, which the processor computes as it reads.
 template <int many, int down, int places>
+static WORKBENCH_INLINE void group_sums_at(const GroupWindows& w, const float* plane, const float* weight, std::int64_t output, float* out) {
+    constexpr int pointers = (places + 2) / 3;
+    floats sums[down * places][many];
+    start_sums<many, down, places>(w, output, sums);
+    for (std::int64_t t = 0; t < w.run_count; ++t) {
+        const float *at[down][pointers], *row = weight + w.runs[t].number * w.inputs * w.width;
+        for (int d = 0; d < down; ++d)
+            for (int k = 0; k < pointers; ++k) {
+                at[d][k] = plane + w.runs[t].offset + d * w.plane_step + 3 * k * w.step;
+                hold(at[d][k]);
+            }
+        const float* const end = row + w.runs[t].count * w.inputs * w.width;
+        std::int64_t width = w.width, step = w.step;
+        while (row != end) {
+            floats products[many];
+            for (int r = 0; r < many; ++r) products[r] = load_floats(row + r * lanes);
+            for (int d = 0; d < down; ++d)
+                for (int p = 0; p < places; ++p) {
+                    const floats x = all(at[d][p / 3][p % 3 * step]);
+                    for (int r = 0; r < many; ++r) sums[d * places + p][r] += x * products[r];
+                }
+            hold(width), hold(step);
+            row += width;
+            for (int d = 0; d < down; ++d)
+                for (int k = 0; k < pointers; ++k) ++at[d][k];
+        }
+    }
+    store_sums<many, down, places>(w, output, sums, out);
+}
+
+// The same for taps that are as far apart as places, and a register of inputs: a number that is read is given to the sums of all the
+// places that meet it in a run, so there is less to read than to multiply.
+template <int down, int places, int taps, int depth>
+static WORKBENCH_INLINE void group_sums_across(const GroupWindows& w, const float* plane, const float* weight, std::int64_t output, float* out) {
+    floats sums[down * places][1];
+    start_sums<1, down, places>(w, output, sums);
+    const std::int64_t tap_size = w.inputs * w.width;
+    for (std::int64_t t = 0; t < w.run_count; ++t) {
+        const float *row = weight + w.runs[t].number * tap_size, *const end = row + tap_size, *at = plane + w.runs[t].offset;
+        for (; row != end; row += w.width, ++at) {
+            floats products[taps];
+            for (int j = 0; j < taps; ++j) products[j] = load_floats(row + j * tap_size);
+            for (int d = 0; d < down; ++d)
+#pragma GCC unroll 32
+                for (int c = 0; c < places + taps - 1; ++c) {
+                    const floats x = all(at[d * w.plane_step + c * depth]);
+                    for (int j = 0; j < taps; ++j)
+                        if (0 <= c - j && c - j < places) sums[d * places + c - j][0] += x * products[j];
+                }
+        }
+    }
+    store_sums<1, down, places>(w, output, sums, out);
+}
+
+// All places of `down` rows, of which each has no less than `places`: the last ones are reached by a step back, and some made twice.
+template <int many, int down, int places, int taps, int depth>
 static WORKBENCH_INLINE void group_rows(const GroupWindows& w, std::int64_t output, std::int64_t row) {
     for (std::int64_t place = 0; place < w.count; place += places) {
         const std::int64_t first = place + places > w.count ? w.count - places : place;
-        group_sums_at<many, down, places>(w, w.plane + row * w.plane_step + first * w.step, w.weight + output, output,
-                                          w.out + row * w.out_row_step + first * w.out_step + output);
+        const float *plane = w.plane + row * w.plane_step + first * w.step, *weight = w.weight + output;
+        float* out = w.out + row * w.out_row_step + first * w.out_step + output;
+        if constexpr (taps > 1)
+            group_sums_across<down, places, taps, depth>(w, plane, weight, output, out);
+        else
+            group_sums_at<many, down, places>(w, plane, weight, output, out);
     }
 }
 
 // Rows by twos or fours where the places of one are too few sums to keep the processor busy.
-template <int many, int places>
-static WORKBENCH_INLINE void group_sums_by(const GroupWindows& w, std::int64_t output) {
+template <int many, int places, int taps, int depth>
+static WORKBENCH_INLINE void group_sums_down(const GroupWindows& w, std::int64_t output) {
     constexpr int down = many * places >= 8 ? 1 : many * places >= 4 ? 2 : 4;
     std::int64_t row = 0;
-    for (; row + down <= w.rows; row += down) group_rows<many, down, places>(w, output, row);
+    for (; row + down <= w.rows; row += down) group_rows<many, down, places, taps, depth>(w, output, row);
     if constexpr (down > 1)
-        for (; row < w.rows; ++row) group_rows<many, 1, places>(w, output, row);
+        for (; row < w.rows; ++row) group_rows<many, 1, places, taps, depth>(w, output, row);
+}
+
+template <int many, int places>
+static WORKBENCH_INLINE void group_sums_by(const GroupWindows& w, std::int64_t output) {
+    if constexpr (many == 1 && places > 4) {
+        if (w.step == lanes && w.taps_of_runs == 3) return group_sums_down<1, places, 3, lanes>(w, output);
+#ifdef WORKBENCH_AVX512
+        if (w.step == lanes && w.taps_of_runs == 5) return group_sums_down<1, places, 5, lanes>(w, output);
+        if (w.step == 2 * lanes && w.taps_of_runs == 3) return group_sums_down<1, places, 3, 2 * lanes>(w, output);
+#endif
+    }
+    group_sums_down<many, places, 1, 0>(w, output);
 }
 
 // By as many places at once as there are registers for and a row has, such that the fewest are made twice.
@@ -111,12 +166,13 @@ static WORKBENCH_INLINE void group_sums_within(const GroupWindows& w, std::int64
 
 static void group_sums(const GroupWindows& w) {
     std::int64_t output = 0;
-    for (; w.outputs - output > lanes; output += 2 * lanes)
 #ifdef WORKBENCH_AVX512
-        group_sums_within<2, 14, 8, 7>(w, output);
-    if (output < w.outputs) group_sums_within<1, 14, 8, 7>(w, output);
+    // Two registers of outputs by themselves: the weights of one stay in the first cache, and runs of taps leave enough to do.
+    const bool apart = w.step == 2 * lanes && w.taps_of_runs == 3;
+    for (; !apart && w.outputs - output > lanes; output += 2 * lanes) group_sums_within<2, 14, 8, 7>(w, output);
+    for (; output < w.outputs; output += lanes) group_sums_within<1, 14, 8, 7>(w, output);
 #else
-        group_sums_within<2, 5, 3, 6>(w, output);
+    for (; w.outputs - output > lanes; output += 2 * lanes) group_sums_within<2, 5, 3, 6>(w, output);
     if (output < w.outputs) group_sums_within<1, 10, 8, 5>(w, output);
 #endif
 }
