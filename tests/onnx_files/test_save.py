@@ -15,6 +15,35 @@ from workbench.models.bert import BertSettings
 from workbench.onnx.writing.graphs import OLDEST
 from workbench.onnx.writing.table import RULES
 
+
+class Packed(nn.Module):
+    """A recurrent layer over sequences of several lengths, which are told in the program."""
+
+    def __init__(self, kind, **options):
+        super().__init__()
+        self.layer, self.lengths = kind(4, 3, bidirectional=True, **options), [5, 3, 3, 1]
+
+    def forward(self, x):
+        found, last = self.layer(nn.utils.rnn.pack_padded_sequence(x, self.lengths))
+        last = last if isinstance(last, tuple) else (last,)
+        return nn.utils.rnn.pad_packed_sequence(found)[0], *last
+
+
+class Repeated(nn.Module):
+    """Each entry several times in a row, along two dims."""
+
+    def forward(self, x):
+        return x.repeat_interleave(2, 0) + x.repeat_interleave(2, 0).repeat_interleave(2, 1)[:, ::2]
+
+
+PACKED = {
+    "lstm": lambda: Packed(nn.LSTM),
+    "lstm of two layers": lambda: Packed(nn.LSTM, num_layers=2),
+    "gru": lambda: Packed(nn.GRU),
+    "rnn": lambda: Packed(nn.RNN, nonlinearity="tanh"),
+}
+
+
 MODELS = {
     "lenet": (models.LeNet, lambda n: (wb.randn(n, 1, 28, 28),)),
     "digits": (models.DigitsNet, lambda n: (wb.randn(n, 1, 28, 28),)),
@@ -28,6 +57,10 @@ MODELS = {
     "language": (lambda: models.WordLanguageModel(50), lambda n: (wb.randint(0, 50, (7, n)),)),
     "gru": (lambda: nn.GRU(4, 3, 2, bidirectional=True), lambda n: (wb.randn(6, n, 4),)),
     "rnn": (lambda: nn.RNN(4, 3, nonlinearity="relu", batch_first=True), lambda n: (wb.randn(n, 6, 4),)),
+    "lstm_cell": (lambda: nn.LSTMCell(4, 3), lambda n: (wb.randn(n, 4),)),
+    "gru_cell": (lambda: nn.GRUCell(4, 3), lambda n: (wb.randn(n, 4),)),
+    "neighbours": (lambda: nn.LocalResponseNorm(3), lambda n: (wb.randn(n, 5, 4, 3),)),
+    "repeated": (lambda: Repeated(), lambda n: (wb.randn(n, 3, 2),)),
     "transformer": (
         lambda: nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), lambda n: (wb.randn(n, 5, 16),),
     ),
@@ -58,6 +91,24 @@ def test_a_model_is_what_it_was_when_its_file_is_opened(name):
         for one, other in zip(wanted, found, strict=True):
             assert (one.shape, one.dtype) == (other.shape, other.dtype)
             np.testing.assert_allclose(other.numpy(), one.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_packed_sequences_are_what_they_were(name):
+    wb.manual_seed(0)
+    model, x = PACKED[name]().eval(), wb.randn(5, 4, 4)
+    opened = wb.onnx.load(saved(model, x))
+    for one, other in zip(model(x), opened(x), strict=True):
+        np.testing.assert_allclose(other.detach().numpy(), one.detach().numpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_rows_of_a_table_are_added_up_in_a_file():
+    bag = nn.EmbeddingBag(7, 3, mode="mean")
+    opened = wb.onnx.load(saved(bag, wb.tensor([[0, 2], [6, 2]])))
+    places = wb.tensor([[1, 1], [5, 0]])
+    assert wb.allclose(opened(places), bag(places), atol=1e-6)
+    with pytest.raises(wb.onnx.OnnxError, match="added up from version 16 of the operators on"):
+        saved(bag, places, opset=15)
 
 
 @pytest.mark.parametrize("opset", range(OLDEST, 24))

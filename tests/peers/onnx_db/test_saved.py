@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.onnx_files.test_save import BRANCHES, MODELS, TURNS, flat, saved
+from tests.onnx_files.test_save import BRANCHES, MODELS, PACKED, TURNS, flat, saved
 from tests.peers.onnx_db.written import SKIPPED, WITHOUT, WORKS
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.op import table
@@ -57,6 +57,15 @@ def test_a_model_runs_in_onnxruntime(name, opset):
         )
         for one, other in zip(found, wanted, strict=True):
             close(one, other)
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_packed_sequences_run_in_onnxruntime(name):
+    model, x = PACKED[name]().eval(), wb.randn(5, 4, 4)
+    run = session(saved(model, x))
+    found = run.run(None, {run.get_inputs()[0].name: x.numpy()})
+    for one, other in zip(found, model(x), strict=True):
+        close(one, other.detach().numpy())
 
 
 @pytest.mark.parametrize("make", [wb.models.resnet50, wb.models.minilm], ids=["resnet50", "minilm"])

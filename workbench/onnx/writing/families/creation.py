@@ -61,6 +61,10 @@ def _of_sizes(call: Any) -> Any:
             return call.cast(found, bool_, kind)
         case "pad_places":
             return call.cast(_places(call), int64, kind)
+        case "runs":
+            # Nothing is below zero: cutting is rounding down.
+            whole = _range(call, params["count"] * params["length"])
+            return call.cast(call("Div", whole, call.number(params["length"], int64)), int64, kind)
     raise OnnxError("its sizes are not known, and the format has no operator for it")
 
 

@@ -191,3 +191,15 @@ def _searchsorted(call: Any) -> Any:
     below = call("LessOrEqual" if call.params["right"] else "Less", call.x(0, kind), values)
     found = call.axes("ReduceSum", call.cast(below, bool_, int64), [call.rank(1)], 13, keepdims=0)
     return call.cast(found, int64, call.out)
+
+
+@written("embedding_gradient")
+def _embedding_gradient(call: Any) -> Any:
+    """Rows that are added up by their places: what bags of embeddings are made with."""
+    if not call.has(16):
+        raise OnnxError("values that meet are added up from version 16 of the operators on")
+    kind, width = call.kind(1), call.sizes(1)[-1]
+    zeros = call("Expand", call.number(0, kind), call.row([call.params["count"], width]))
+    places = call("Reshape", _places(call, 0), call.row([-1, 1]))
+    rows = call("Reshape", call.x(1, kind), call.row([-1, width]))
+    return call("ScatterND", zeros, places, rows, reduction="add")

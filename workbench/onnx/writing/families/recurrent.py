@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dtypes import int32
 from workbench.graph import Value
+from workbench.graph.sizes import is_symbolic
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.writing.table import written
 
@@ -47,15 +49,19 @@ def _source(call: Any, gates: int) -> Any:
 def _written(
     call: Any, operator: str, states: list[int], bias: int | None, **attributes: Any
 ) -> tuple[Any, ...]:
-    if call.rank(0) != 3 or call.params["batch_sizes"] is not None:
-        raise OnnxError("sequences that are packed have no form: pad them, with their lengths")
     if any(call.reads(i) for i in range(1 + len(states), len(call.node.outputs))):
         raise OnnxError("what happens inside the gates is read, and the operator does not give it")
-    gates = call.sizes(0)[2]
+    steps = call.params["batch_sizes"]
+    if steps is not None and len(steps) > 1 and is_symbolic(steps):
+        raise OnnxError("how many sequences have each step is not known")
+    gates = call.sizes(0)[-1]
     if type(gates) is not int:
         raise OnnxError("how many gates there are is not known")
     hidden = gates // len(_ORDERS[call.op.name])
     x, weight, own = _source(call, gates)
+    lengths = None
+    if steps is not None:
+        x, lengths = _padded(call, x, steps)
     recurrent = _ordered(call, call.x(states[-1] + 1), gates)
     none = None
     if own is not None or bias is not None:
@@ -67,12 +73,35 @@ def _written(
         none = call("Concat", *parts, axis=1)
     first = [call.axes("Unsqueeze", call.x(i), [0]) for i in states]
     found = call(
-        operator, x, weight, recurrent, none, None, *first, outputs=1 + len(states), hidden_size=hidden,
+        operator, x, weight, recurrent, none, lengths, *first, outputs=1 + len(states), hidden_size=hidden,
         direction="reverse" if call.params["reverse"] else "forward", **attributes,
     )  # fmt: skip
     rows = call.axes("Squeeze", found[0], [1])
+    if steps is not None:
+        rows = _packed(call, rows, steps, hidden)
     results = (rows, *(call.axes("Squeeze", one, [0]) for one in found[1:]))
     return results + (rows,) * (len(call.node.outputs) - len(results))
+
+
+def _padded(call: Any, x: str, steps: tuple[Any, ...]) -> tuple[str, str | None]:
+    """Return packed rows as [steps, sequences, …], and how long each sequence is; one step has all of them."""
+    if len(steps) == 1:
+        return call.axes("Unsqueeze", x, [0]), None
+    counts = np.array(steps)
+    first, sequences = np.cumsum(counts) - counts, np.arange(counts[0])
+    # Where a sequence has ended stands any row: the operator looks at lengths.
+    places = np.where(sequences < counts[:, None], first[:, None] + sequences, 0)
+    lengths = (counts[:, None] > sequences).sum(0).astype(np.int32)
+    return call("Gather", x, call.constant(places), axis=0), call.constant(lengths, int32)
+
+
+def _packed(call: Any, rows: str, steps: tuple[Any, ...], width: int) -> str:
+    """Return rows of [steps, sequences, …] as they are packed."""
+    if len(steps) == 1:
+        return str(call.axes("Squeeze", rows, [0]))
+    counts = np.array(steps)
+    places = np.flatnonzero(np.arange(counts[0]) < counts[:, None])
+    return str(call("Gather", call("Reshape", rows, call.row([-1, width])), call.constant(places), axis=0))
 
 
 @written("lstm")

@@ -294,7 +294,8 @@ def local_response_norm(
         raise ValueError(
             f"Expected 3D or higher dimensionality input (got {len(sizes)} dimensions): [N, C, ...] with places"
         )
-    if input.payload.size == 0:
+    # What a trace sees has no count of values, and need not be asked: what is empty stays so below, too.
+    if getattr(input.payload, "size", 1) == 0:
         return input
     square = ops.mul(input, input)
     # Of an even size one more lies before than behind, as in PyTorch.
