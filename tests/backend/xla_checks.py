@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.ops.modes import Mode, check_mode, traced
 from workbench.core import backend as registry
 from workbench.core.dispatch import cast
 from workbench.core.op import Op, table
@@ -66,6 +67,22 @@ def test_an_op_computes_there_what_it_computes_here(op: Op) -> None:
                 np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
         ran += 1
     assert bool(ran) != (op.name in xla.ABSENT), "what is computed is not absent, and the other way round"
+
+
+XLA = Mode(
+    lambda program: traced(program, XlaProgram), (np.float64, np.float32), gradients=False, settled=True
+)
+
+
+@pytest.mark.parametrize("op", table(), ids=lambda op: op.name)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_sample_of_an_op_gives_there_what_it_gives_here(op: Op) -> None:
+    if op.name in xla.ABSENT and any(True for _ in plain(op)):
+        with pytest.raises(GraphError, match="which XLA does not compute"):
+            check_mode(op, XLA, most=2)
+        return
+    # Two of each: XLA compiles every one of them.
+    check_mode(op, XLA, most=2)
 
 
 def test_models_are_computed_at_sizes_that_no_trace_saw() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 from random import Random
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
-from tests.jit.programs import same
+from tests.jit.programs import compiled, same
 from tests.jit.random_scripts import program
 
 _INPUTS: list[tuple[Any, ...]] = [
@@ -21,14 +20,6 @@ _INPUTS: list[tuple[Any, ...]] = [
 ]
 
 
-def compiled(text: str, name: str) -> Any:
-    """Return the function of a program; its source is where `inspect` looks for it."""
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    names: dict[str, Any] = {"__name__": "a_random_program"}
-    exec(compile(text, name, "exec"), names)
-    return names["program"]
-
-
 @settings(max_examples=500, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 # A program a seed: drawn choice by choice, hypothesis takes five times as long as what is tested.
 @given(st.randoms(use_true_random=True), st.sampled_from(_INPUTS))
@@ -36,4 +27,4 @@ def compiled(text: str, name: str) -> Any:
 def test_a_random_program_is_what_it_is_in_python(random: Random, inputs: tuple[Any, ...]) -> None:
     *plain, numbers = inputs
     text = program(random)
-    same(compiled(text, f"<random script {hash(text)}>"), *plain, wb.tensor(numbers))
+    same(compiled(text, "program", f"<random script {hash(text)}>"), *plain, wb.tensor(numbers))

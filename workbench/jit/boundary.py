@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from workbench.core.value import Value as Tensor
 from workbench.graph.blocks import GraphError
 from workbench.graph.types import COMPLEX, FLOAT, INT, DictType, ListType, OptionalType, TupleType, Type
@@ -50,6 +52,9 @@ def given(kind: Type, value: Any) -> Any:
             return value.name, value.value
         case ObjectKind(cls=cls) if isinstance(value, cls):
             return vars(value)
+    if isinstance(value, np.generic):
+        # A number of NumPy's is one of Python's, where it is of the same kind or a narrower one.
+        value = value.item()
     if kind == FLOAT and type(value) is int:
         return float(value)
     if kind == COMPLEX and type(value) in (int, float):

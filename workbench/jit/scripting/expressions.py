@@ -7,7 +7,10 @@ import operator
 from abc import abstractmethod
 from collections.abc import Callable
 from enum import Enum as _Enum
+from types import EllipsisType
 from typing import Any
+
+import numpy as np
 
 from workbench.base.devices import Device
 from workbench.base.dtypes import DType
@@ -226,10 +229,12 @@ class Expressions(Builder):
         kind = kind_of_operand(value)
         if kind is not None:
             return Item(value, kind)
-        if isinstance(value, DType) or (isinstance(value, type) and value in (int, float, bool, complex)):
-            return Item(value, DTYPE) if isinstance(value, DType) else None
+        if isinstance(value, DType | np.dtype):
+            return Item(value, DTYPE)
         if isinstance(value, Device):
             return Item(value, DEVICE)
+        if isinstance(value, slice | EllipsisType):
+            return Item(value, OPAQUE)
         if isinstance(value, tuple) and not hasattr(value, "_fields"):
             items = [self.constant_of(one) for one in value]
             known = [one for one in items if one is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -188,6 +189,14 @@ def _dropout(
     return y + jnp.where(kept, high, low).astype(x.dtype) if high or low else y
 
 
+def _std(x: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
+    # Always in double precision: only a run knows whether squares leave the range of single precision.
+    wide = jnp.asarray(x).astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    square = jnp.abs(wide - wide.mean(axis=dim, keepdims=True)) ** 2
+    freedom = max(math.prod(x.shape[i] for i in dim) - correction, 0)
+    return jnp.sqrt(square.sum(axis=dim, keepdims=keepdim) / freedom).astype(jnp.abs(x[:0]).dtype)
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
     "add_windows": _add_windows,
     "all": _truth("all"),
@@ -202,6 +211,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "nan_to_num": _nan_to_num,
     "rms_norm": _rms_norm,
     "running_statistics": _running,
+    "std": _std,
     "to": lambda x, dtype: x.astype(dtype),
     "tril": lambda x, diagonal: jnp.tril(x, diagonal),
     "triu": lambda x, diagonal: jnp.triu(x, diagonal),
