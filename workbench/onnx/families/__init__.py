@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.onnx.families import (
     attention,
+    classical,
     convolution,
     creation,
     detection,
@@ -25,7 +26,7 @@ from workbench.onnx.families import (
 )
 
 __all__ = [
-    "attention", "convolution", "creation", "detection", "elementwise", "indexing", "losses", "matrix",
+    "attention", "classical", "convolution", "creation", "detection", "elementwise", "indexing", "losses", "matrix",
     "microsoft", "normalization", "pooling", "quantized", "recurrent", "reductions", "resizing", "sequences", "shapes",
     "signal", "steps",
 ]  # fmt: skip
