@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from workbench.base.public import words
 from workbench.graph.ir import Graph
 from workbench.graph.passes.batch_products import batch_products
+from workbench.graph.passes.channels_last import channels_last
 from workbench.graph.passes.common_subexpressions import common_subexpressions
 from workbench.graph.passes.constant_fold import constant_fold
 from workbench.graph.passes.dead_code import dead_code
@@ -26,6 +27,7 @@ from workbench.graph.spec import check
 __all__ = [
     "Step",
     "batch_products",
+    "channels_last",
     "common_subexpressions",
     "constant_fold",
     "dead_code",
