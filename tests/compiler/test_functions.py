@@ -287,3 +287,31 @@ def test_a_number_that_changes_does_not_make_programs_without_end() -> None:
     for n in range(70):
         assert compiled(x, n).tolist() == [n, n]
     assert calls(compiled)["compiled"] == 64
+
+
+def test_a_layer_is_one_step_with_what_the_pass_puts_together_with_it() -> None:
+    weight, rows, bias, other = wb.randn(6, 4), wb.randn(4, 6), wb.randn(4), wb.randn(5, 1)
+
+    def f(x: Any, y: Any) -> Any:
+        whole = (wb.nn.functional.linear(x, rows) + bias + y).clamp(-1, 1)
+        # A step has no place for a vector that is no constant, nor for a weight that is none: what follows is a chain.
+        return whole, (x @ weight + y[0] * 2).tanh(), (x @ y.T[:, :1].expand(4, 6).T + other).relu()
+
+    given = wb.randn(5, 6), wb.randn(5, 4)
+    compiled = wb.compile(f)
+    for _ in range(2):
+        for found, expected in zip(compiled(*given), f(*given), strict=True):
+            assert np.allclose(found.numpy(), expected.numpy(), rtol=1e-4, atol=1e-5)
+    report = wb.compiler.explain(compiled)
+    assert report.fused == {"linear, add, add, clamp": 1, "add, tanh": 1, "add, relu": 1}
+    assert "fused into one step: linear, add, add, clamp" in str(report)
+
+
+def test_an_image_is_turned_once_and_every_convolution_has_code_of_its_own() -> None:
+    model = wb.models.resnet18().eval()
+    compiled = wb.compile(model)
+    with wb.no_grad():
+        compiled(wb.rand(1, 3, 64, 64))
+    (program,) = wb.compiler.explain(compiled).programs
+    assert sum(count for name, count in program.steps.items() if name.startswith("turn")) == 1
+    assert not [name for name in program.steps if "ref" in name or "gemm" in name]

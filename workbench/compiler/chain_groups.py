@@ -8,27 +8,24 @@ from typing import Any
 from workbench.base.size_expressions import Symbolic
 from workbench.compiler.chain_steps import NotAChain
 from workbench.compiler.chains import chain_code, has_rule
-from workbench.compiler.groups import groups
 from workbench.graph.blocks import Block, Node, SubGraph, Value
 from workbench.graph.ir import Graph
-from workbench.graph.passes.fuse_elementwise import fuse_elementwise
+from workbench.graph.passes.fuse_elementwise import ELEMENTWISE, fuse_elementwise
 from workbench.graph.rewriter import Rewriter
 
 __all__ = ["chain_of", "fuse_chains"]
 
 
 def fuse_chains(graph: Graph) -> Graph:
-    """Return a graph in which elementwise ops that a chain can run are functions; those of a layer's step stay with it.
+    """Return a graph in which elementwise ops that a chain can run are functions; what `fuse_layers` made stays.
 
     >>> import workbench as wb
     >>> graph = fuse_chains(wb.graph.trace(lambda x: (x * 2).exp().sum(), wb.ones(3)))
     >>> [node.name for node in graph.nodes]
     ['exp', 'sum']
     """
-    # By name: the pass works on a copy.
-    with_layers = {node.name for group in groups(graph) if len(group.nodes) > 1 for node in group.nodes}
-    fused = fuse_elementwise(graph, lambda node: node.name not in with_layers and _fits(node))
-    refused = [one for one in fused.functions.values() if not _runs(one)]
+    fused = fuse_elementwise(graph, _fits)
+    refused = [one for one in fused.functions.values() if one.kind == ELEMENTWISE and not _runs(one)]
     return _Without(fused, refused).rewritten() if refused else fused
 
 

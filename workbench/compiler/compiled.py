@@ -16,6 +16,7 @@ from workbench.compiler.arguments import NotPlain, taken_apart
 from workbench.compiler.backends import BackendPlan
 from workbench.compiler.chain_groups import fuse_chains
 from workbench.compiler.effects import refused_effects, unwritten
+from workbench.compiler.groups import fuse_layers
 from workbench.compiler.lowering import Plan, lowered
 from workbench.compiler.results import form_of
 from workbench.compiler.rules import RULES
@@ -27,6 +28,7 @@ from workbench.graph.binding import Binding
 from workbench.graph.blocks import GraphError, Value
 from workbench.graph.ir import Graph
 from workbench.graph.passes import (
+    channels_last,
     common_subexpressions,
     dead_code,
     freeze,
@@ -46,6 +48,9 @@ PASSES = (
     freeze, inline, fuse_conv_batch_norm, peephole, common_subexpressions, normal_forms, peephole, dead_code,
 )  # fmt: skip
 """What a traced graph goes through before it is lowered."""
+
+FUSING = (channels_last, fuse_layers, fuse_chains)
+"""What it goes through besides for our own programs: other backends are given ops, and put them together themselves."""
 
 MOST_VERSIONS = 64
 """Kinds of arguments that something is made for: a number that is another one in each call would make one of each."""
@@ -222,8 +227,9 @@ class Compiled:
         unheld = [one for one in graph.constants.values() if not _is_finite(one)]
         if unheld:
             raise GraphError("a parameter has values that are not finite")
-        # Other backends are given ops.
-        return (fuse_chains(graph) if self.backend is None else graph), call.form
+        for one in FUSING if self.backend is None else ():
+            graph = one(graph)
+        return graph, call.form
 
     def _planned(
         self, key: Any, version: Version, sizes: Any, rebuild: Callable[[list[Any]], Any], tensors: list[Any]

@@ -1,88 +1,108 @@
-"""Which nodes become one step: a convolution or a linear map, what is added to it, and its activation."""
+"""Which nodes become one step: a convolution or a product with what `passes.fuse_convolutions` put together with it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from workbench.core.op import ops
-from workbench.graph.blocks import Node, Value
+from workbench.graph.blocks import Node, SubGraph, Value, filled
 from workbench.graph.ir import Graph
+from workbench.graph.passes.fuse_convolutions import CONVOLUTION, LINEAR, fuse_convolutions
+from workbench.graph.sizes import is_symbolic
+from workbench.graph.types import TensorType
 
-__all__ = ["ACTIVATIONS", "MOVES", "Group", "groups", "in_stretches"]
+__all__ = ["MOVES", "Group", "fuse_layers", "group_of", "in_stretches"]
 
-ACTIVATIONS = (
-    ops.relu, ops.hardtanh, ops.hardswish, ops.silu, ops.sigmoid, ops.gelu, ops.gelu_tanh, ops.tanh,
-)  # fmt: skip
-"""What a step can do to its result while that is in registers."""
 
 MOVES = (
     ops.reshape, ops.flatten, ops.unflatten, ops.squeeze, ops.unsqueeze, ops.rename, ops.detach, ops.permute,
+    ops.lay_out,
 )  # fmt: skip
 """What moves values and computes nothing, so that their type does not matter."""
 
-_STARTS = (ops.conv2d, ops.linear)
+
+def fuse_layers(graph: Graph) -> Graph:
+    """Return a graph in which each layer that has a step is one call with what the step does to its result.
+
+    >>> import workbench as wb
+    >>> from workbench.graph.passes import freeze
+    >>> layer = wb.nn.Linear(3, 2)
+    >>> graph = freeze(wb.graph.trace(wb.nn.Sequential(layer, wb.nn.ReLU()), wb.ones(4, 3)))
+    >>> [node.callee.kind for node in fuse_layers(graph).nodes]
+    ['fused_linear']
+    """
+    # By name: the pass works on a copy. A weight that is no constant has no step: what follows had better be a chain.
+    names = {value.name for value, tensor in graph.constants.items() if tensor.payload.dtype == np.float32}
+    return fuse_convolutions(graph, lambda node: _fits(node, names))
+
+
+def _fits(node: Node, constants: set[str]) -> bool:
+    """Say whether a node can stand in the step of a layer."""
+    if is_symbolic((node.inputs, node.params)) or not all(map(_is_float, node.values)):
+        return False
+    if node.op in (ops.conv2d, ops.linear, ops.matmul):
+        weights = [one for one in node.inputs[1:] if one is not None]
+        # Of two tensors that are multiplied each is the other's weight, and they may be stacks of matrices.
+        plain = node.op is not ops.matmul or len(weights[0].tensor.sizes) == 2
+        return plain and all(isinstance(one, Value) and one.name in constants for one in weights)
+    if node.op in (ops.hardtanh, ops.clamp):
+        low, high = node.params["low"], node.params["high"]
+        return low is not None and high is not None and low <= high
+    if node.op is ops.add:
+        # What is added to each row is the bias of the step, which is packed with the weight.
+        rank = len(node.outputs[0].tensor.sizes)
+        return all(one.name in constants for one in node.values if len(one.tensor.sizes) < rank)
+    return node.op not in (ops.conv1d, ops.conv3d)
+
+
+def _is_float(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.dtype == np.float32
 
 
 @dataclass(frozen=True)
 class Group:
-    """A node with what follows it at once: something of its sizes that is added, and an activation."""
+    """A node with what is done to its result at once: in the order in which they run, all in values of one graph."""
 
     nodes: tuple[Node, ...]
-    added: Value | None = None
-    activation: Node | None = None
 
     @property
     def output(self) -> Value:
         """What the group gives."""
         return self.nodes[-1].outputs[0]
 
-
-def groups(graph: Graph) -> list[Group]:
-    """Return the nodes of a graph without blocks as groups, in an order in which they can run.
-
-    A group runs where its last node stood: what is added is known by then.
-    """
-    readers = graph.users()
-    returned = set(graph.returned())
-
-    def only_reader(value: Value) -> Node | None:
-        found = readers[value]
-        return found[0] if len(found) == 1 and value not in returned else None
-
-    by_last: dict[Node, Group] = {}
-    taken: set[Node] = set()
-    for node in graph.nodes:
-        if node.op not in _STARTS or node in taken:
-            continue
-        nodes, added = [node], None
-        after = only_reader(node.outputs[0])
-        if after is not None and after not in taken and after.op is ops.add and not after.params:
-            added = _other(after, node.outputs[0])
-            if added is not None:
-                nodes.append(after)
-                after = only_reader(after.outputs[0])
-        activation = None
-        if after is not None and after not in taken and after.op in ACTIVATIONS and len(after.values) == 1:
-            activation = after
-            nodes.append(after)
-        taken.update(nodes)
-        by_last[nodes[-1]] = Group(tuple(nodes), added, activation)
-    return [
-        by_last[node] if node in by_last else Group((node,))
-        for node in graph.nodes
-        if node in by_last or node not in taken
-    ]
+    @property
+    def behind(self) -> tuple[tuple[Node, Value | None], ...]:
+        """What is done to the first node's result, each with what is added to it; names are given elsewhere."""
+        found, value = [], self.nodes[0].outputs[0]
+        for node in self.nodes[1:]:
+            other = next((one for one in node.values if one is not value), None)
+            value = node.outputs[0]
+            if node.op is not ops.rename:
+                found.append((node, other))
+        return tuple(found)
 
 
-def _other(add: Node, value: Value) -> Value | None:
-    """Return what `add` adds to `value`, where that has the same sizes in every run."""
-    others = [one for one in add.inputs if one is not value]
-    if len(others) != 1 or not isinstance(others[0], Value):
-        return None
-    other = others[0]
-    alike = other.tensor.dtype == value.tensor.dtype and other.tensor.sizes == value.tensor.sizes
-    return other if alike else None
+def group_of(node: Node) -> Group:
+    """Return what a node calls as a group: the nodes of a layer's function, given what that is given; else itself."""
+    function = node.callee
+    if not isinstance(function, SubGraph) or function.kind not in (CONVOLUTION, LINEAR):
+        return Group((node,))
+    outer: dict[Value, Any] = dict(zip(function.inputs, node.inputs, strict=True))
+    outer.update(zip(function.outputs, node.outputs, strict=True))
+
+    def known(value: Value) -> Any:
+        return outer.get(value, value)
+
+    return Group(
+        tuple(
+            Node(one.callee, filled(one.inputs, known), one.params, tuple(map(known, one.outputs)))
+            for one in function.nodes
+        )
+    )
 
 
 def in_stretches(found: list[Group], given: set[Value], has_step: Callable[[Group], bool]) -> list[Group]:

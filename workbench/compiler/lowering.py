@@ -15,7 +15,7 @@ import numpy as np
 from workbench.base.size_expressions import Symbol, evaluate
 from workbench.compiler.chain_groups import chain_of
 from workbench.compiler.chains import STORED, type_name
-from workbench.compiler.groups import MOVES, Group, groups, in_stretches
+from workbench.compiler.groups import MOVES, Group, group_of, in_stretches
 from workbench.core.op import Op
 from workbench.core.value import new
 from workbench.graph.blocks import Node, Value, called, filled, values_in
@@ -132,7 +132,8 @@ class Lowering:
         """Numbers by which the store knows constants: the graph is the same for all sizes."""
         self.chains: dict[Node, Any] = {}
         """Nodes that are chains: the interpreter's, and what it reads."""
-        self.groups = in_stretches(groups(graph), set(graph.given()), lambda one: not self._refusal(one))
+        found = list(map(group_of, graph.nodes))
+        self.groups = in_stretches(found, set(graph.given()), lambda one: not self._refusal(one))
         self.last: dict[Value, int] = {}
         """The number of the last group that reads a value."""
         for number, group in enumerate(self.groups):
@@ -148,7 +149,7 @@ class Lowering:
         self._begin()
 
     def _begin(self) -> None:
-        self.program = native.compiled.Program(self.store, False)
+        self.program = native.compiled.Program(self.store)
         self.part = NativePart(self.program)
         self.slots: dict[Value, int] = {}
         self.made: list[Value] = []
@@ -272,10 +273,10 @@ class Lowering:
             self.chains[node] = found
             return ""
         known = STORED if node.op in MOVES else ("float32",)
-        for one in (node.outputs[0], *node.values):
+        for one in (group.output, *node.values):
             if type_name(one) not in known:
                 return f"it has no step in {type_name(one)}"
-        if any(not self.shape(one) for one in (node.outputs[0], *node.values)):
+        if any(not self.shape(one) for one in (group.output, *node.values)):
             return "it computes with a value without dims"
         return ""
 

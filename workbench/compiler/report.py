@@ -8,7 +8,8 @@ from typing import Any
 
 from workbench.compiler.backends import BackendPlan
 from workbench.compiler.lowering import NativePart, Plan
-from workbench.graph.blocks import called
+from workbench.graph.blocks import SubGraph, called
+from workbench.graph.ir import Graph
 
 __all__ = ["Program", "Report"]
 
@@ -52,6 +53,12 @@ class Program:
         return "\n".join(lines)
 
 
+def _fused(graph: Graph) -> list[str]:
+    """Return what each call of something that was put together does."""
+    functions = [node.callee for node in graph.nodes if isinstance(node.callee, SubGraph)]
+    return [", ".join(called(node.callee) for node in one.nodes) for one in functions if one.kind]
+
+
 @dataclass(frozen=True)
 class Report:
     """What became of a compiled function; its text says all of it."""
@@ -64,6 +71,8 @@ class Report:
     """How many calls ran ``"compiled"``, and how many as the function is written, by the reason."""
     made_anew: dict[str, int]
     """How often programs were thrown away, by what had changed."""
+    fused: dict[str, int]
+    """Which ops the passes put together, and how often: each time one step does them all."""
 
     @classmethod
     def of(cls, compiled: Any) -> Report:
@@ -75,6 +84,7 @@ class Report:
             sum(one.store.bytes for one in versions if one.store is not None),
             dict(compiled.ran),
             dict(compiled.made_anew),
+            dict(Counter(together for one in versions if one.graph for together in _fused(one.graph))),
         )
 
     def __str__(self) -> str:
@@ -83,6 +93,7 @@ class Report:
             f"{self.calls.get('compiled', 0)} calls ran compiled"
         ]
         lines += [f"  {line}" for one in self.programs for line in str(one).split("\n")]
+        lines += [f"  {count} × fused into one step: {ops}" for ops, count in self.fused.items()]
         lines += [
             f"  {count} calls ran as written: {why}" for why, count in self.calls.items() if why != "compiled"
         ]

@@ -9,7 +9,6 @@ import numpy as np
 from workbench.compiler.groups import Group
 from workbench.compiler.lowering import Lowering, NotLowered, Rule
 from workbench.core.op import Op, ops
-from workbench.graph.blocks import Node
 
 __all__ = ["RULES"]
 
@@ -25,40 +24,39 @@ _SIMPLE: dict[Op, tuple[str, float, float]] = {
 """Functions of one value, as steps call them."""
 
 
-def _activation(low: Lowering, node: Node) -> After:
-    """Return an activation as what is done to a result."""
-    if node.op in _SIMPLE:
-        return (*_SIMPLE[node.op], -1, False)
-    params = low.params(node)
-    if node.op is ops.hardtanh and params["low"] <= params["high"]:
-        return ("clip", float(params["low"]), float(params["high"]), -1, False)
-    raise NotLowered(f"{node.callee.name} has no step with {params}")
-
-
 def _after(low: Lowering, group: Group) -> list[After]:
     """Return what is done to the result of a group's first node."""
     after: list[After] = []
-    if group.added is not None:
-        # Over what is added where nobody reads that afterwards: one block of memory less, and one pass.
-        over = low.is_free(group.added) and not low.is_seen(group.added, group.nodes[0])
-        after.append(("add", 1.0, 0.0, low.slot(group.added), over))
-    if group.activation is not None:
-        after.append(_activation(low, group.activation))
+    rank = len(low.shape(group.output))
+    for node, added in group.behind:
+        if added is not None and len(low.shape(added)) < rank:
+            continue  # a bias, see `_weights`
+        if added is not None:
+            # Over what is added where nobody reads that afterwards: one block of memory less, and one pass.
+            over = low.is_free(added) and not low.is_seen(added, group.nodes[0])
+            after.append(("add", 1.0, 0.0, low.slot(added), over))
+        elif node.op in _SIMPLE:
+            after.append((*_SIMPLE[node.op], -1, False))
+        else:
+            after.append(("clip", float(node.params["low"]), float(node.params["high"]), -1, False))
     return after
 
 
-def _weights(low: Lowering, node: Node) -> tuple[int, Any, int, Any]:
-    """Return the weight and the bias of a layer, each with its number."""
-    weight = low.needed(node.inputs[1])
-    has_bias = len(node.inputs) > 2 and node.inputs[2] is not None
-    bias = low.needed(node.inputs[2]) if has_bias else None
-    return low.keys[node.inputs[1]], weight, low.keys[node.inputs[2]] if has_bias else -1, bias
+def _weights(low: Lowering, group: Group) -> tuple[int, Any, int, Any]:
+    """Return the weight and the bias of a layer, each with its number; the bias may be added by a node of its own."""
+    node, rank = group.nodes[0], len(low.shape(group.output))
+    weight, bias = node.inputs[1], node.inputs[2] if len(node.inputs) > 2 else None
+    for _, added in group.behind:
+        if added is not None and len(low.shape(added)) < rank:
+            bias = added
+    numbers = low.needed(weight), None if bias is None else low.needed(bias)
+    return low.keys[weight], numbers[0], -1 if bias is None else low.keys[bias], numbers[1]
 
 
 def _convolution(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     params = low.params(node)
-    key, weight, bias_key, bias = _weights(low, node)
+    key, weight, bias_key, bias = _weights(low, group)
     after = _after(low, group)
     return int(
         low.program.convolution(
@@ -70,7 +68,7 @@ def _convolution(low: Lowering, group: Group) -> int:
 
 def _linear(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
-    key, weight, bias_key, bias = _weights(low, node)
+    key, weight, bias_key, bias = _weights(low, group)
     after = _after(low, group)
     return int(low.program.linear(low.slot(node.inputs[0]), key, weight, bias_key, bias, after))
 
@@ -122,6 +120,13 @@ def _permute(low: Lowering, group: Group) -> int:
     return int(low.program.permute(low.slot(node.inputs[0]), order))
 
 
+def _lay_out(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    # Where the values lie so already, nothing is moved.
+    low.views(node.inputs[0], node.outputs[0])
+    return int(low.program.lay_out(low.slot(node.inputs[0]), list(node.params["order"])))
+
+
 def _softmax(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     rank = len(low.shape(node.inputs[0]))
@@ -158,8 +163,9 @@ def _product(low: Lowering, group: Group) -> int:
     weight = low.constant(right)
     if weight is not None and len(b) == 2 and len(a) >= 2:
         # A layer, of which the weight lies the other way.
-        key, turned = low.keys[right] + _TURNED, np.ascontiguousarray(weight.T)
-        return int(low.program.linear(low.slot(left), key, turned, -1, None, []))
+        key, _, bias_key, bias = _weights(low, group)
+        turned, after = np.ascontiguousarray(weight.T), _after(low, group)
+        return int(low.program.linear(low.slot(left), key + _TURNED, turned, bias_key, bias, after))
     if len(a) < 2 or len(a) != len(b) or a[:-2] != b[:-2]:
         raise NotLowered("only products of as many matrices have a step")
     return int(low.program.matmul(low.slot(left), low.slot(right), False, 1.0, []))
@@ -179,6 +185,6 @@ RULES: dict[Op, Rule] = {
     ops.conv2d: _convolution, ops.linear: _linear, ops.max_pool2d: _max_pool, ops.avg_pool2d: _average_pool,
     ops.mean: _mean, ops.reshape: _reshape, ops.flatten: _reshape, ops.unflatten: _reshape, ops.squeeze: _reshape,
     ops.unsqueeze: _reshape, ops.rename: _same, ops.detach: _same, ops.permute: _permute, ops.softmax: _softmax,
-    ops.layer_norm: _layer_norm, ops.cat: _cat, ops.matmul: _product, ops.attention: _attention,
+    ops.layer_norm: _layer_norm, ops.lay_out: _lay_out, ops.cat: _cat, ops.matmul: _product, ops.attention: _attention,
 }  # fmt: skip
 """What has a step, beside elementwise ops, which are chains. Every other op is run by its own kernel."""

@@ -18,15 +18,16 @@ CONVOLUTION, LINEAR = "fused_convolution", "fused_linear"
 """What kinds of functions come out."""
 
 
-def fuse_convolutions(graph: Graph) -> Graph:
+def fuse_convolutions(graph: Graph, takes: Callable[[Node], bool] = lambda node: True) -> Graph:
     """Return a graph in which a convolution is one call with what follows: what is added, and an activation.
 
     What is called is a function of the kind ``fused_convolution``, of a linear map or a product ``fused_linear``. In it
     stand, as far as they are there and in this order: ``conv1d``, ``conv2d``, ``conv3d``, ``linear`` or ``matmul``; an
     ``add`` of a vector for the last dim (behind ``linear`` and ``matmul``); an ``add`` of a tensor of the same sizes;
     ``relu``, ``hardtanh``, ``clamp``, ``hardswish``, ``silu``, ``sigmoid``, ``gelu``, ``gelu_tanh`` or ``tanh``; and in
-    between ``rename``, which changes no number. What anything else reads too ends the group. Batch normalisation is
-    folded before, by `fuse_conv_batch_norm`.
+    between ``rename``, which changes no number. What anything else reads too ends the group. `takes` says of a node
+    whether whoever runs the functions can have it in one. Batch normalisation is folded before, by
+    `fuse_conv_batch_norm`.
 
     >>> import workbench as wb
     >>> class Residual(wb.nn.Module):
@@ -60,7 +61,7 @@ def fuse_convolutions(graph: Graph) -> Graph:
         # From the end on: of two convolutions that are added, the one that runs later takes the sum.
         groups = []
         for node in reversed(nodes):
-            group = followed(node, outliner, taken) if node.op in _STARTS else []
+            group = followed(node, outliner, taken, takes) if node.op in _STARTS and takes(node) else []
             if len(group) > 1:
                 taken.update(group)
                 groups.append(group)
@@ -79,7 +80,12 @@ Fits = Callable[[Node, Value, Outliner], bool]
 """Whether a node can follow in a group that gives a value so far."""
 
 
-def followed(node: Node, outliner: Outliner, taken: Container[Node] = ()) -> list[Node]:
+def followed(
+    node: Node,
+    outliner: Outliner,
+    taken: Container[Node] = (),
+    takes: Callable[[Node], bool] = lambda node: True,
+) -> list[Node]:
     """Return a convolution, or a product, and what can be done with it at once, where that is not `taken`."""
     group = [node]
     if node in taken or not isinstance(node.outputs[0].type, TensorType):
@@ -91,7 +97,7 @@ def followed(node: Node, outliner: Outliner, taken: Container[Node] = ()) -> lis
         found = _named_otherwise(group[-1], outliner)
         value = found[-1].outputs[0]
         after = outliner.only_reader(value)
-        if after is not None and after not in taken and fits(after, value, outliner):
+        if after is not None and after not in taken and takes(after) and fits(after, value, outliner):
             group += [*found[1:], after]
     return group
 

@@ -55,7 +55,7 @@ void bind_program(nb::module_& module) {
     bind_watch(room);
     nb::class_<Store>(room, "Store").def(nb::init<>()).def_prop_ro("bytes", &Store::bytes);
     nb::class_<Program>(room, "Program")
-        .def(nb::init<std::shared_ptr<Store>, bool>(), arg("store"), arg("channels_last"))
+        .def(nb::init<std::shared_ptr<Store>>(), arg("store"))
         .def("input", [](Program& self, const Dims& shape, const std::string& type) { return self.input(shape, storage_named(type)); })
         .def("constant", [](Program& self, std::int64_t key, nb::handle array,
                             const std::string& type) { return self.constant(key, array, storage_named(type)); })
@@ -82,6 +82,7 @@ void bind_program(nb::module_& module) {
              })
         .def("concatenate", &Program::concatenate)
         .def("reshape", &Program::reshape)
+        .def("lay_out", &Program::lay_out)
         .def("permute", &Program::permute)
         .def("part", &Program::part)
         .def("shape", &Program::shape)

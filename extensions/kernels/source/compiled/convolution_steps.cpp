@@ -12,6 +12,8 @@ bool is_slow(const std::string& implementation) {
 
 Layout any(const Dims& sizes) { return any_floats(sizes); }
 
+Layout channels_last(const Dims& sizes) { return describe_floats(sizes, channels_last_strides(sizes)); }
+
 }  // namespace
 
 int Program::convolution(int x, std::int64_t key, const Plain<float>& weight, std::int64_t bias_key,
@@ -23,26 +25,25 @@ int Program::convolution(int x, std::int64_t key, const Plain<float>& weight, st
     const Layout bias_layout = bias ? plain_layout(bias_shape) : Layout();
     use_threads(workers_for(g.products()));
 
-    // What is added lies as it lies, and the result does so too.
-    Layout result = any(g.output);
-    for (const After& one : after)
-        if (one.what == dnnl::algorithm::binary_add) result = at(one.slot).layout;
-    const Layout last = describe_floats(g.input, channels_last_strides(g.input));
-    std::vector<Layout> sources;
-    if (channels_last_)
-        sources = {last};
-    else if (at(x).settled)
-        sources = {at(x).layout, any(g.input)};
-    else
-        sources = {any(g.input)};
-    if (channels_last_ && result.get_format_kind() == dnnl::memory::format_kind::any)
-        result = describe_floats(g.output, channels_last_strides(g.output));
+    std::vector<Layout> sources{any(g.input)};
+    if (at(x).settled) sources.insert(sources.begin(), at(x).layout);
 
     dnnl::convolution_forward::primitive_desc description;
     std::vector<std::pair<int, int>> arguments;
     std::vector<After> kept = after;
     for (const Layout& source : sources) {
         arguments.clear();
+        // The result lies as what is read, where that has its channels last: oneDNN would turn it otherwise, or be slow.
+        Layout result = source == channels_last(g.input) ? channels_last(g.output) : any(g.output);
+        for (After& one : kept) {
+            if (one.what != dnnl::algorithm::binary_add) continue;
+            // What a step has made says how the sum lies; what is given from outside is turned to what is there.
+            if (at(one.slot).settled || result.get_format_kind() == dnnl::memory::format_kind::any)
+                result = at(one.slot).layout;
+            else if (const int lying = laid(one.slot, result); lying != one.slot)
+                // Others may read what was turned.
+                one.slot = lying, one.over = false;
+        }
         const auto with = attributes(kept, result, arguments);
         description = dnnl::convolution_forward::primitive_desc(
             engine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, source, any(g.grouped_weight()),
@@ -77,7 +78,7 @@ int Program::pool(int x, const std::string& kind, const Dims& kernel, const Dims
                            : kind == "average_padded" ? dnnl::algorithm::pooling_avg_include_padding
                                                       : dnnl::algorithm::pooling_avg_exclude_padding;
     if (kind == "max") hides_nan_ = true;
-    if (!at(x).settled) x = laid(x, describe_floats(sizes, channels_last_strides(sizes)));
+    if (!at(x).settled) x = laid(x, channels_last(sizes));
     const std::int64_t products = count_of(result) * kernel[0] * kernel[1];
     use_threads(workers_for(8 * products));
     const dnnl::pooling_forward::primitive_desc description(engine(), dnnl::prop_kind::forward_inference, algorithm, at(x).layout,

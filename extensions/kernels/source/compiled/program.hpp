@@ -78,7 +78,7 @@ class Frame {
 
 class Program {
    public:
-    Program(std::shared_ptr<Store> store, bool channels_last) : store_(std::move(store)), channels_last_(channels_last) {}
+    explicit Program(std::shared_ptr<Store> store) : store_(std::move(store)) {}
 
     Program(const Program&) = delete;
 
@@ -97,6 +97,8 @@ class Program {
     std::vector<int> chain(std::shared_ptr<const Chain> chain, std::vector<int> inputs, const Dims& sizes, int over);
     int concatenate(const std::vector<int>& parts, int axis);
     int reshape(int x, const Dims& shape);
+    // The same values, of which the dims lie in memory in this order, the slowest first.
+    int lay_out(int x, const std::vector<int>& order);
     int permute(int x, const std::vector<int>& order);
     int part(int x, const Dims& start, const Dims& shape);
 
@@ -132,7 +134,6 @@ class Program {
     void give_frame(std::unique_ptr<Frame> frame);
 
     std::shared_ptr<Store> store_;
-    const bool channels_last_;
     std::vector<Space> spaces_;
     std::vector<Slot> slots_;
     std::vector<Step> steps_;

@@ -52,6 +52,22 @@ int Program::reshape(int x, const Dims& sizes) {
     return add_slot_in(plain_layout(sizes, at(from).layout.get_data_type()), at(from).space, at(from).settled);
 }
 
+int Program::lay_out(int x, const std::vector<int>& order) {
+    const Dims sizes = shape(x);
+    Dims strides(sizes.size());
+    std::vector<bool> met(sizes.size(), false);
+    std::int64_t step = 1;
+    for (auto dim = order.rbegin(); dim != order.rend(); ++dim) {
+        const auto place = static_cast<std::size_t>(*dim);
+        if (place >= sizes.size() || met[place]) refuse("values of " + text(sizes) + " do not lie in such an order");
+        strides[place] = step, step *= sizes[place], met[place] = true;
+    }
+    if (order.size() != sizes.size()) refuse("values of " + text(sizes) + " do not lie in such an order");
+    // Settled even where it lies so already, as an image of one channel does: the steps behind take it as it is.
+    const int laid_so = laid(x, describe(sizes, strides, at(x).layout.get_data_type()));
+    return laid_so == x ? add_slot_in(at(x).layout, at(x).space, true) : laid_so;
+}
+
 int Program::permute(int x, const std::vector<int>& order) {
     if (at(x).layout.get_inner_nblks()) x = plain(x);
     // oneDNN asks where each dim goes to, we say where it comes from.
