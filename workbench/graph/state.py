@@ -215,6 +215,11 @@ class Surroundings:
         """Name a tensor that was changed in place otherwise than by values of the graph; empty where there is none."""
         return next((path for path, one, version in self.tensors if one._version != version), "")
 
+    def clear(self) -> None:
+        """Keep none of it any longer."""
+        self.tensors.clear()
+        self._generators.clear()
+
     def take_back_draws(self) -> str:
         """Put generators back to where they were, and name one that was drawn from; empty where none was."""
         found = ""

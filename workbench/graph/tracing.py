@@ -109,7 +109,7 @@ class Tracer:
     def __exit__(self, *error: object) -> None:
         """Let go of what belongs to the trace alone: a value that is left over from it keeps nothing else alive."""
         for cache in (
-            self.held, self.constants, self.renamed, self.ends, self.gradients, self.given, self.stand_ins,
+            self.held, self.constants, self.renamed, self.ends, self.gradients, self.given, self.stand_ins, self.around,
         ):  # fmt: skip
             cache.clear()
         self.unrecorded.clear()
