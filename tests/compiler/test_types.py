@@ -98,7 +98,7 @@ def test_inputs_that_are_not_finite_are_seen_in_every_type() -> None:
 
 
 def test_a_program_refuses_another_type_than_it_was_made_for() -> None:
-    program = native.compiled.Program(native.compiled.Store(), False)
+    program = native.compiled.Program(native.compiled.Store())
     program.finish([program.permute(program.input([2, 3], "int64"), [1, 0])])
     (found,) = program.run([np.arange(6).reshape(2, 3)])
     np.testing.assert_array_equal(found, np.arange(6).reshape(2, 3).T)
