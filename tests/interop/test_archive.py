@@ -14,7 +14,7 @@ import pytest
 import workbench as wb
 from workbench import models
 from workbench.base.errors import WeightsError
-from workbench.graph import Graph, GraphError, parse, text, trace
+from workbench.graph import Graph, GraphError, parse, passes, text, trace
 from workbench.interop.archive import load_graph, read_metadata, save_graph
 from workbench.interop.stored_zip import ALIGNMENT
 
@@ -237,6 +237,59 @@ def test_what_is_wrong_is_said(entry: str, change: Any, message: str, tmp_path: 
     with pytest.raises(WeightsError, match=message) as raised:
         wb.load(path)
     assert str(raised.value).startswith(str(path))
+
+
+RELU = "  %y : f32[N:2] = relu(%x)"
+DOUBLING = [
+    *("f0(%x : f32[N:2]):", RELU, "  return %y"),
+    *(
+        line
+        for i in range(1, 60)
+        for line in (
+            f"f{i}(%x : f32[N:2]):", f"  %y : f32[N:2] = @f{i - 1}(%x)", f"  %z : f32[N:2] = @f{i - 1}(%y)",
+            "  return %z",
+        )
+    ),
+]  # fmt: skip
+"""Functions that call the one before twice: a few lines, and 2⁵⁹ calls."""
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["f(%x : f32[N:2]):", "  %y : f32[N:2] = @f(%x)", "  return %y", *DOUBLING[:3]], "line 2 calls 'f', and no"),
+        (["f(%x : f32[N:2]):", "  %y : f32[N:2] = @f0(%x)", "  return %y", *DOUBLING[:3]], "line 2 calls 'f0', and no"),
+        (["g(%x : f32[N:2]):", "  %y : f32[N:2] = relu(%z)", "  %z : f32[N:2] = relu(%y)", "  return %y"],
+         "line 2 reads %z, which nothing above it makes"),
+        (["g(%x : f32[N:2]):", f"  %y : f32[N:2] = relu({'[' * 100_000}{']' * 100_000})", "  return %y"],
+         "line 2 has what is not understood"),
+        (["g(%x : f32[N:2]):", *["  " * i + "%c : f32[N:2] = if(True):" for i in range(1, 400)], "  return %x"],
+         "line 3 has"),
+        (["g(%x : f32[N:2]):", "  %y : f32[N:2] = os.system('true')", "  return %y"], "line 2"),
+    ],
+    ids=["calls itself", "calls what comes later", "a circle of nodes", "deep operands", "deep blocks", "a command"],
+)  # fmt: skip
+def test_a_hostile_graph_is_refused_by_its_line(lines: list[str], message: str) -> None:
+    with pytest.raises(WeightsError, match=f"graph.json: {message}"):
+        wb.load(io.BytesIO(changed(written(small()), "graph.json", with_keys(graph=lines))))
+
+
+def test_functions_that_double_are_opened_and_never_written_out() -> None:
+    graph = wb.load(io.BytesIO(changed(written(small()), "graph.json", with_keys(graph=DOUBLING))))
+    for write in (passes.inline, wb.fx.from_graph, lambda one: wb.onnx.save(one, io.BytesIO())):
+        with pytest.raises(
+            GraphError, match="would have 576460752303423488 nodes with its functions in the places"
+        ):
+            write(graph)
+
+
+def test_names_that_lead_out_of_an_archive_lead_nowhere(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(written(small()))) as old, zipfile.ZipFile(file, "w") as new:
+        for one in old.namelist():
+            new.writestr(f"../{one}", old.read(one))
+    with pytest.raises(WeightsError, match="the zip has no entry"):
+        wb.load(io.BytesIO(file.getvalue()))
 
 
 def test_no_bomb_is_unpacked() -> None:
