@@ -19,7 +19,7 @@ from workbench.widgets.node_selection import NodeSelectionModel
 
 __all__ = ["MOST_ROWS", "DiffModel", "DiffWidget", "diff", "graph_diff"]
 
-MOST_ROWS = 5000
+MOST_ROWS = 12_000
 """Of more, stretches of what is the same travel as their number; what is still more is cut, and the view says so."""
 
 AROUND = 3

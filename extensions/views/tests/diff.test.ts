@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { before, differs, items, nodeOf } from '../src/diff/rows';
+import { search } from '../src/common/search';
+import { before, differs, entryOf, findable, hay, items, nodeOf, SIGNS } from '../src/diff/rows';
 import type { DiffNode, DiffRow } from '../src/protocol';
 
 function node(op: string): DiffNode {
@@ -59,5 +60,29 @@ describe('rows of a difference', () => {
       kind: 'fold',
       text: '4 the same, 1 of another type by what they read: op1 ×2, op2, relu, op0'
     });
+  });
+});
+
+describe('searching a difference', () => {
+  const found = (text: string, rows: DiffRow[]): string[] =>
+    search(findable(rows), text, ([, one]) => hay(one)).found.map(([index, one]) => entryOf(one, index).name);
+  const rows = [
+    row('same', 'conv2d'),
+    row('added', 'relu'),
+    row('removed', 'batch_norm'),
+    row('changed', 'conv2d')
+  ];
+
+  it('finds rows by kind, op and what both sides are called', () => {
+    expect(found('conv', rows)).toEqual(['conv2d', `${SIGNS.changed} conv2d`]);
+    expect(found('changed conv', rows)).toEqual([`${SIGNS.changed} conv2d`]);
+    expect(found('^batch', rows)).toEqual([`${SIGNS.removed} batch_norm`]);
+    expect(found('pool', rows)).toEqual([]);
+  });
+
+  it('knows nothing of a stretch that was not sent, and keeps the places of rows', () => {
+    const cut = [{ ...row('same', 'relu'), after: null, left_out: 40 }, row('added', 'relu')];
+    expect(findable(cut).map(([index]) => index)).toEqual([1]);
+    expect(entryOf(cut[1]!, 1).id).toBe('1');
   });
 });

@@ -3,7 +3,8 @@ import { fitCamera, keptCamera } from '../src/graph/camera';
 import { fastLayout, ranks } from '../src/graph/fast';
 import { faceOf, wrapped } from '../src/graph/face';
 import { layoutGraph, PLAIN, worthLabels } from '../src/graph/layout';
-import { routeAt, search, walk } from '../src/graph/navigate';
+import { search } from '../src/common/search';
+import { hay, routeAt, walk } from '../src/graph/navigate';
 import { routeMiddle, routePath } from '../src/graph/routes';
 import { background, buildTree, nodesBelow, openings, seenEdges, standIn, totals } from '../src/graph/tree';
 import { valueText } from '../src/graph/valuetext';
@@ -408,15 +409,15 @@ describe('moving about', () => {
   });
 
   it('searches names, ops, scopes and dims', () => {
-    expect(search(tree.nodes.values(), 'conv2d').nodes.map(each => each.id)).toEqual(['conv']);
-    expect(search(tree.nodes.values(), 'a relu').nodes.map(each => each.id)).toEqual(['relu']);
-    expect(search(tree.nodes.values(), '  ').nodes).toEqual([]);
-    const ids = (text: string) => search(tree.nodes.values(), text).nodes.map(each => each.id);
+    expect(search(tree.nodes.values(), 'conv2d', hay).found.map(each => each.id)).toEqual(['conv']);
+    expect(search(tree.nodes.values(), 'a relu', hay).found.map(each => each.id)).toEqual(['relu']);
+    expect(search(tree.nodes.values(), '  ', hay).found).toEqual([]);
+    const ids = (text: string) => search(tree.nodes.values(), text, hay).found.map(each => each.id);
     expect(ids('^conv$|^linear$')).toEqual(['conv', 'one']);
     expect(ids('^a\\.')).toEqual(['conv', 'relu']);
     expect(ids('\\.bias$')).toEqual(['conv']);
-    expect(search(tree.nodes.values(), 'conv(')).toEqual({
-      nodes: [],
+    expect(search(tree.nodes.values(), 'conv(', hay)).toEqual({
+      found: [],
       problem: 'conv( is no regular expression'
     });
   });

@@ -36,6 +36,13 @@ export const COMMON_CSS = `
 .wb-view *, .wb-float * { box-sizing: border-box; }
 .wb-view { position: relative; display: flex; flex-direction: column; min-width: 0; padding: 8px 12px; gap: 8px;
   container-type: inline-size; overflow: hidden; }
+.wb-finder { position: relative; display: inline-flex; align-items: center; gap: 8px; }
+.wb-finder-list { position: absolute; z-index: 5; top: 100%; left: 0; margin: 2px 0 0; padding: 4px 0; width: 280px; max-height: 240px; overflow: auto; list-style: none; font-size: 12px;
+  background: var(--wb-paper); border: 1px solid var(--wb-line-strong); border-radius: 4px; box-shadow: 0 4px 12px rgb(0 0 0 / 20%); }
+.wb-finder-list li { padding: 2px 8px; cursor: pointer; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.wb-finder-list li:hover { background: var(--wb-sunk); }
+.wb-finder-list li[aria-selected='true'] { background: color-mix(in srgb, var(--wb-accent) 18%, var(--wb-paper)); }
+.wb-finder-found { font-size: 11px; color: var(--wb-quiet); min-width: 48px; }
 .wb-view [hidden] { display: none !important; }
 .wb-view :focus { outline: none; }
 .wb-view :focus-visible, .wb-float :focus-visible { outline: 2px solid var(--wb-accent); outline-offset: 1px; border-radius: 3px; }

@@ -3,12 +3,26 @@ import type { DiffNode, DiffRow, DiffState, DiffViewEvent } from '../protocol';
 import { StateError } from '../common/buffers';
 import { h, replace, setText } from '../common/dom';
 import { csv, type Exports } from '../common/exporting';
+import { Finder } from '../common/finder';
 import { button, Segments } from '../common/parts';
 import { Picture } from '../common/picture';
 import { DIFF_CSS } from './css';
 import { LongList } from './list';
 import { buildFold, buildRow, heightOf, said, type Mode } from './row';
-import { before, differs, items, nodeOf, shownNode, SIGNS, WORDS, type Item, type Side } from './rows';
+import {
+  before,
+  differs,
+  entryOf,
+  findable,
+  hay,
+  items,
+  nodeOf,
+  shownNode,
+  SIGNS,
+  WORDS,
+  type Item,
+  type Side
+} from './rows';
 import { sheet } from './sheet';
 
 /** Below this width two columns have no room. */
@@ -29,6 +43,15 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
     },
     'wb-diff-mode'
   );
+  private readonly finder = new Finder<readonly [number, DiffRow]>({
+    all: () => findable(this.state?.rows ?? []),
+    hay: ([, row]) => hay(row),
+    entry: ([index, row]) => entryOf(row, index),
+    show: id => this.reveal(Number(id)),
+    choose: id => this.jump(Number(id)),
+    leave: () => this.main.element.focus(),
+    redraw: () => this.frame.request()
+  });
   private readonly unfold = button('show all', () => this.showAll(), {
     'aria-pressed': 'false',
     'data-testid': 'wb-diff-all'
@@ -65,7 +88,7 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
       'div',
       { class: 'wb-d-bar' },
       this.counts,
-      h('div', { class: 'wb-d-tools' }, ...this.steps, this.unfold, this.modes.element)
+      h('div', { class: 'wb-d-tools' }, this.finder.element, ...this.steps, this.unfold, this.modes.element)
     ),
     this.notes,
     this.same,
@@ -99,6 +122,7 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
       emptyCode: 'wb.graph.diff(before, after)'
     };
     super(root, host, identity, options);
+    this.slashLeadsTo(this.finder.field);
     this.listeners.add(() => this.main.destroy());
     this.listeners.add(() => this.side.destroy());
     this.listeners.on(this.content, 'keydown', event => this.key(event));
@@ -314,15 +338,26 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
     }
   }
 
-  /** Goes to a row, unfolding nothing: differences are never folded. */
+  /** Goes to a row, and tells of it. */
   private jump(row: number): void {
-    this.row = row;
-    this.main.go(this.itemOf(row));
+    this.reveal(row);
     const change = this.changes.indexOf(row);
     if (change >= 0) {
       this.side.go(change);
     }
     this.tell(this.state!.rows[row]!);
+    this.say();
+  }
+
+  /** Goes to a row that may be folded. */
+  private reveal(row: number): void {
+    const item = this.shown[this.itemOf(row)];
+    this.row = row;
+    if (item?.kind === 'fold') {
+      this.open.add(item.from);
+      this.draw();
+    }
+    this.main.go(this.itemOf(row));
     this.say();
   }
 
@@ -358,9 +393,7 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
   private follow(id: string | null): void {
     const row = this.state?.rows.findIndex(one => one.after?.id === id) ?? -1;
     if (row >= 0) {
-      this.row = row;
-      this.main.go(this.itemOf(row));
-      this.say();
+      this.reveal(row);
     }
   }
 
@@ -395,6 +428,9 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
   }
 
   private key(event: KeyboardEvent): void {
+    if (event.target instanceof HTMLInputElement) {
+      return; // letters that are typed
+    }
     if ((event.key === 'n' || event.key === 'p') && !event.ctrlKey && !event.metaKey && !event.altKey) {
       this.step(event.key === 'n' ? 1 : -1);
       event.preventDefault();

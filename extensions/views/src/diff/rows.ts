@@ -1,5 +1,6 @@
 /** What the list shows of the rows of a difference: stretches of what is the same are folded, as a person left them. */
 import type { DiffNode, DiffRow } from '../protocol';
+import type { Entry } from '../common/finder';
 
 /** A row, or a stretch of rows that are the same. */
 export type Item =
@@ -65,6 +66,32 @@ export function before(rows: readonly DiffRow[], index: number, side: Side): Dif
 /** A row's node, as it is after if it is there. */
 export function shownNode(row: DiffRow): DiffNode | null {
   return row.after ?? row.before;
+}
+
+/** The rows that a search looks at, with their places: a stretch that was left out has nothing to be found by. */
+export function findable(rows: readonly DiffRow[]): (readonly [number, DiffRow])[] {
+  return rows.flatMap((row, index) => (row.left_out === 0 ? [[index, row] as const] : []));
+}
+
+/** What a row is found by: kind, ops, places, names, types, lines and dims of both sides, and what is different. */
+export function hay(row: DiffRow): string {
+  const known = [WORDS[row.status], ...row.what];
+  for (const node of [row.before, row.after]) {
+    if (node) {
+      const dims = node.dims.map(dim => dim.name ?? '').join(' ');
+      const path = [node.place, node.op].filter(Boolean).join('.');
+      known.push(node.op, path, node.place, node.id, node.dtype, node.source, dims);
+    }
+  }
+  return known.join('\n');
+}
+
+/** How a row stands in the list of what was found. */
+export function entryOf(row: DiffRow, index: number): Entry {
+  const node = shownNode(row);
+  const name = `${SIGNS[row.status]} ${node?.op ?? ''}`.trim();
+  const title = [WORDS[row.status], node?.op, node?.place, node?.source].filter(Boolean).join(' · ');
+  return { id: String(index), name, where: node?.place ?? '', title };
 }
 
 /** Rows with unchanged stretches folded, but for those that begin with a row in `open`. */

@@ -5,18 +5,11 @@ export const GRAPH_CSS = `
 .wb-graph-tools { display: flex; flex-wrap: wrap; gap: 6px 8px; align-items: center; flex: none; }
 .wb-graph-tools .wb-input { width: 150px; }
 .wb-graph-tools .wb-spacer { flex: 1; }
-.wb-graph-finder { position: relative; display: inline-flex; align-items: center; gap: 8px; }
-.wb-graph-list { position: absolute; z-index: 5; top: 100%; left: 0; margin: 2px 0 0; padding: 4px 0; width: 280px; max-height: 240px; overflow: auto; list-style: none; font-size: 12px;
-  background: var(--wb-paper); border: 1px solid var(--wb-line-strong); border-radius: 4px; box-shadow: 0 4px 12px rgb(0 0 0 / 20%); }
-.wb-graph-list li { padding: 2px 8px; cursor: pointer; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.wb-graph-list li:hover { background: var(--wb-sunk); }
-.wb-graph-list li[aria-selected='true'] { background: color-mix(in srgb, var(--wb-accent) 18%, var(--wb-paper)); }
 .wb-graph-export { position: absolute; width: 1px; height: 1px; overflow: hidden; opacity: 0; pointer-events: none; }
 .wb-graph-values { width: 100%; height: 48px; display: block; }
 .wb-graph-values rect { fill: var(--wb-accent); }
 .wb-graph-ends { display: flex; justify-content: space-between; font-size: 11px; color: var(--wb-quiet); font-variant-numeric: tabular-nums; }
 .wb-graph-held { margin-bottom: 4px; overflow-wrap: anywhere; }
-.wb-graph-found { font-size: 11px; color: var(--wb-quiet); min-width: 48px; }
 .wb-graph-main { display: grid; grid-template-columns: minmax(0, 1fr); flex: 1 1 auto; min-height: 300px; gap: 12px; }
 .wb-graph-main[data-map] { grid-template-columns: minmax(0, 1fr) 104px; }
 .wb-graph-main[data-inspect] { grid-template-columns: minmax(0, 1fr) 264px; }
@@ -75,6 +68,6 @@ export const GRAPH_CSS = `
   .wb-graph-tools .wb-input { width: 96px; }
   .wb-minimap { flex: none; height: 104px; background: var(--wb-paper); border: 1px solid var(--wb-line); border-radius: 4px; cursor: crosshair; touch-action: none; }
   .wb-graph-tools .wb-field > span { display: none; }
-  .wb-graph-found:empty { display: none; }
+  .wb-finder-found:empty { display: none; }
 }
 `;

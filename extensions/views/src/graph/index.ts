@@ -1,20 +1,21 @@
 import type { Host, Mount, MountOptions } from '../host';
-import type { GraphState, GraphViewEvent } from '../protocol';
+import type { GraphNode, GraphState, GraphViewEvent } from '../protocol';
 import { StateError } from '../common/buffers';
 import { h, replace, setText } from '../common/dom';
 import type { Exports } from '../common/exporting';
+import { Finder } from '../common/finder';
 import { grouped } from '../common/numbers';
 import { button, Notice, select } from '../common/parts';
 import { Picture } from '../common/picture';
 import { fitCamera, HandCamera, keptCamera, MARGIN, Minimap } from './camera';
 import { COLOUR_CHOICES, makeColouring, type ColourBy, type Colouring } from './colouring';
 import { GRAPH_CSS } from './css';
-import { Finder } from './finder';
 import { described, Folds } from './folds';
 import { Gestures } from './gestures';
 import { Inspector } from './inspector';
 import type { GraphLayout, Route } from './layout';
 import type { Room } from './levels';
+import { entryOf, hay } from './navigate';
 import { nodesTable } from './saved';
 import { Scene } from './scene';
 import { scopeItem, type Scope } from './tree';
@@ -35,7 +36,7 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
   private readonly inspector: Inspector;
   private readonly legend = h('div', { class: 'wb-graph-legend', 'data-testid': 'wb-legend' });
   private readonly live = h('div', { class: 'wb-hidden', 'aria-live': 'polite' });
-  private readonly finder: Finder;
+  private readonly finder: Finder<GraphNode>;
   private readonly side: HTMLElement;
   private readonly switches: readonly HTMLButtonElement[];
   private readonly truncated = h('div', {
@@ -90,7 +91,9 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       close: () => this.choose(null)
     });
     this.finder = new Finder({
-      nodes: () => this.folds.tree?.nodes.values() ?? [],
+      all: () => this.folds.tree?.nodes.values() ?? [],
+      hay,
+      entry: entryOf,
       show: id => this.mark(id),
       choose: id => this.choose(id),
       leave: () => this.field.focus(),

@@ -1,45 +1,22 @@
-/** Moving about a graph: searching it, and walking along its edges with the arrow keys. */
+/** Moving about a graph: what nodes are found by, and walking along its edges with the arrow keys. */
 import type { GraphNode } from '../protocol';
+import type { Entry } from '../common/finder';
 import type { GraphLayout, Route } from './layout';
 import type { Placed } from './fast';
 
-/** What a search found, and what is wrong with what was asked; empty where nothing is. */
-export interface Search {
-  readonly nodes: readonly GraphNode[];
-  readonly problem: string;
-}
-
 /** What a node is found by: its name, op, scope, type, line, and the parameters in it. */
-function hay(node: GraphNode): string {
+export function hay(node: GraphNode): string {
   const dims = node.dims.map(dim => dim.name ?? '').join(' ');
   const held = node.held.map(tensor => tensor.name).join('\n');
   const path = [...node.scope, node.label].join('.');
-  // Each on its own line: ^ and $ are the ends of a name, and not of all that is known.
   return [node.label, node.op, path, node.scope.join('.'), node.dtype, held, node.source, dims].join('\n');
 }
 
-/** The nodes in which every word is found; a word is a regular expression, and a plain one finds itself. */
-export function search(nodes: Iterable<GraphNode>, text: string): Search {
-  const words = text.split(/\s+/).filter(Boolean);
-  if (words.length === 0) {
-    return { nodes: [], problem: '' };
-  }
-  const wanted: RegExp[] = [];
-  for (const word of words) {
-    try {
-      wanted.push(new RegExp(word, 'im'));
-    } catch {
-      return { nodes: [], problem: `${word} is no regular expression` };
-    }
-  }
-  const found: GraphNode[] = [];
-  for (const node of nodes) {
-    const known = hay(node);
-    if (wanted.every(word => word.test(known))) {
-      found.push(node);
-    }
-  }
-  return { nodes: found, problem: '' };
+/** How a node stands in the list of what was found. */
+export function entryOf(node: GraphNode): Entry {
+  const where = [node.op === node.label ? '' : node.op, node.scope.join('.')].filter(Boolean).join(' · ');
+  const title = [node.label, where, node.source].filter(Boolean).join(' · ');
+  return { id: node.id, name: node.label || node.id, where, title };
 }
 
 /** The item that an arrow key leads to: along an edge up or down, else to the nearest one at that side. */

@@ -48,10 +48,7 @@ export class Pictures {
    * Takes a picture, what has changed of one, or the reason why none could be made. False where the picture that it
    * changes is not here.
    */
-  take(
-    said: Announcement | Update | Trouble,
-    buffers: readonly (ArrayBuffer | ArrayBufferView)[]
-  ): boolean {
+  take(said: Announcement | Update | Trouble, buffers: readonly (ArrayBuffer | ArrayBufferView)[]): boolean {
     const before = this.entries.get(said.model);
     if (said.type === 'update' && (!before?.state || before.picture !== said.picture - 1)) {
       return false;

@@ -1,13 +1,25 @@
-/** The search field of a graph, the list of what it finds, and going from one find to the next. */
-import type { GraphNode } from '../protocol';
-import { h, replace, setText } from '../common/dom';
-import { grouped } from '../common/numbers';
-import { search } from './navigate';
+/** A search field, the list of what it finds, and going from one find to the next. */
+import { h, replace, setText } from './dom';
+import { grouped } from './numbers';
+import { search } from './search';
+
+/** How what was found stands in the list. */
+export interface Entry {
+  /** What the view calls it. */
+  readonly id: string;
+  readonly name: string;
+  readonly where: string;
+  /** All of it, to be read while the pointer rests on it. */
+  readonly title: string;
+}
 
 /** What the finder asks of the view. */
-export interface FinderEvents {
-  nodes(): Iterable<GraphNode>;
-  /** Shows a node that was found. */
+export interface FinderEvents<T> {
+  all(): Iterable<T>;
+  /** What one is found by, each on a line of its own. */
+  hay(one: T): string;
+  entry(one: T): Entry;
+  /** Shows one that was found. */
   show(id: string): void;
   /** Selects it. */
   choose(id: string): void;
@@ -23,41 +35,41 @@ const LISTED = 60;
 let lists = 0;
 
 /** The field, how much was found, and the list of it. */
-export class Finder {
+export class Finder<T> {
   readonly field = h('input', {
     type: 'search',
     class: 'wb-input',
     placeholder: '/ search',
     role: 'combobox',
-    'aria-label': 'Search the graph, by words or regular expressions',
+    'aria-label': 'Search, by words or regular expressions',
     'aria-autocomplete': 'list',
     'aria-expanded': 'false',
     title: 'Words, or regular expressions: conv|linear, ^layer[34], \\.weight$',
     'data-testid': 'wb-search'
   });
   readonly text = h('span', {
-    class: 'wb-graph-found',
+    class: 'wb-finder-found',
     'aria-live': 'polite',
     'data-testid': 'wb-found'
   });
   readonly list: HTMLElement;
   readonly element: HTMLElement;
-  /** The nodes found, in order. */
+  /** What was found, in order. */
   found: readonly string[] = [];
   private at = -1;
 
-  constructor(private readonly events: FinderEvents) {
+  constructor(private readonly events: FinderEvents<T>) {
     lists += 1;
     this.list = h('ul', {
-      class: 'wb-graph-list',
+      class: 'wb-finder-list',
       role: 'listbox',
-      id: `wb-graph-list-${lists}`,
+      id: `wb-finder-list-${lists}`,
       'aria-label': 'What was found',
       'data-testid': 'wb-found-list',
       hidden: true
     });
     this.field.setAttribute('aria-controls', this.list.id);
-    this.element = h('span', { class: 'wb-graph-finder' }, this.field, this.text, this.list);
+    this.element = h('span', { class: 'wb-finder' }, this.field, this.text, this.list);
     this.field.addEventListener('input', () => this.find());
     this.field.addEventListener('keydown', event => this.key(event));
     this.element.addEventListener('focusout', () => this.open(false));
@@ -73,15 +85,25 @@ export class Finder {
     });
   }
 
+  /** Looks again for what is asked, where there is something else to be found. */
+  refresh(): void {
+    if (this.field.value !== '') {
+      this.find();
+      this.open(false);
+    }
+  }
+
   private find(): void {
-    const { nodes, problem } = search(this.events.nodes(), this.field.value);
-    this.found = nodes.map(node => node.id);
+    const { all, hay, entry } = this.events;
+    const { found, problem } = search(all(), this.field.value, hay);
+    const entries = found.map(entry);
+    this.found = entries.map(one => one.id);
     this.at = -1;
     const asked = this.field.value.trim() !== '';
     setText(this.text, problem || (asked ? `${grouped(this.found.length)} found` : ''));
     this.field.setAttribute('aria-invalid', String(problem !== ''));
-    const rows = nodes.slice(0, LISTED).map((node, index) => entry(node, index, this.list.id));
-    const rest = nodes.length - rows.length;
+    const rows = entries.slice(0, LISTED).map((one, index) => row(one, index, this.list.id));
+    const rest = entries.length - rows.length;
     replace(
       this.list,
       ...rows,
@@ -145,18 +167,11 @@ export class Finder {
   }
 }
 
-function entry(node: GraphNode, index: number, list: string): HTMLElement {
-  const where = [node.op === node.label ? '' : node.op, node.scope.join('.')].filter(Boolean).join(' · ');
+function row({ name, where, title }: Entry, index: number, list: string): HTMLElement {
   return h(
     'li',
-    {
-      role: 'option',
-      id: `${list}-${index}`,
-      'data-found-at': index,
-      'aria-selected': 'false',
-      title: [node.label, where, node.source].filter(Boolean).join(' · ')
-    },
-    h('b', {}, node.label || node.id),
+    { role: 'option', id: `${list}-${index}`, 'data-found-at': index, 'aria-selected': 'false', title },
+    h('b', {}, name),
     ' ',
     h('span', { class: 'wb-quiet' }, where)
   );
