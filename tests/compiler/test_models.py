@@ -97,9 +97,7 @@ def test_training_goes_on_and_the_program_sees_it() -> None:
         compiled.eval()
         with wb.no_grad():
             close(compiled(x), model(x))
-    told = calls(compiled)
-    assert told["compiled"] == 2
-    assert told["gradients are recorded: call it under wb.no_grad()"] == 2
+    assert calls(compiled) == {"compiled": 4}
 
 
 @pytest.mark.parametrize("how", ["in place", "numpy", "data", "replaced", "buffer", "loaded"])

@@ -15,6 +15,7 @@ import workbench as wb
 from workbench import nn
 from workbench.core.op import ops
 from workbench.graph import Graph, GraphError, check, parse, passes, python_text, run, run_apart, text, trace
+from workbench.graph.passes.differentiate import joined
 from workbench.models import DigitsNet
 
 
@@ -347,3 +348,13 @@ def test_what_is_differentiated_twice_drops_the_same_in_every_part() -> None:
         wb.manual_seed(seed)
         for a, b in zip(expected, graph(x), strict=True):
             np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-5, atol=1e-7)
+
+
+def test_what_is_detached_asks_for_nothing_where_a_graph_runs() -> None:
+    graph = trace(lambda x: (x.exp(), x.detach() * 2), wb.ones(3))
+    kept, cut = run(graph, wb.ones(3).requires_grad_())
+    assert kept.requires_grad and not cut.requires_grad
+    found = joined(graph, ["x"])
+    assert found.asks == (True, False) and len(found.graph.inputs) == 3
+    with pytest.raises(GraphError, match="nothing that g gives has gradients: it is detached"):
+        passes.differentiate(parse("g(%x : f32[·:3]):\n  %y : f32[·:3] = detach(%x)\n  return %y", {}), ["x"])

@@ -20,10 +20,12 @@ from workbench.compiler.groups import fuse_layers
 from workbench.compiler.lowering import Plan, lowered
 from workbench.compiler.results import form_of
 from workbench.compiler.rules import RULES
+from workbench.compiler.training import Trained
 from workbench.compiler.watch import Reached, Watch
 from workbench.core import scope
 from workbench.core.backend import Backend
 from workbench.core.stack import IN_FORCE
+from workbench.core.views import asks
 from workbench.graph.binding import Binding
 from workbench.graph.blocks import GraphError, Value
 from workbench.graph.ir import Graph
@@ -37,7 +39,7 @@ from workbench.graph.passes import (
     normal_forms,
     peephole,
 )
-from workbench.graph.tracing import trace
+from workbench.graph.tracing import followed
 from workbench.kernels import available, get_num_threads, reason
 from workbench.kernels.loader import native
 from workbench.tensor import Tensor
@@ -51,6 +53,9 @@ PASSES = (
 
 FUSING = (channels_last, fuse_layers, fuse_chains)
 """What it goes through besides for our own programs: other backends are given ops, and put them together themselves."""
+
+TRAINING_PASSES = (inline, peephole, common_subexpressions, normal_forms, peephole, dead_code)
+"""What goes before the gradients: parameters stay what they are, since each step changes them."""
 
 MOST_VERSIONS = 64
 """Kinds of arguments that something is made for: a number that is another one in each call would make one of each."""
@@ -72,6 +77,15 @@ class Version:
     plans: OrderedDict[Any, Plan | BackendPlan] = field(default_factory=OrderedDict)
 
 
+@dataclass
+class TrainedVersion:
+    """The same while gradients are recorded."""
+
+    trained: Trained | None
+    form: Any = None
+    refusal: str = ""
+
+
 class Compiled:
     """A function, and what was made of it for the arguments that came so far."""
 
@@ -89,7 +103,9 @@ class Compiled:
         """How the function is called as it is written."""
         self.fullgraph = fullgraph
         self.versions: dict[Any, Version] = {}
-        self.watch: Watch | None = None
+        self.trained: dict[Any, TrainedVersion] = {}
+        self.watches: dict[bool, Watch | None] = {False: None, True: None}
+        """What holds for what was made: to compute only, and to train."""
         self.ran: Counter[str] = Counter()
         """How often it ran in which way."""
         self.made_anew: Counter[str] = Counter()
@@ -124,27 +140,22 @@ class Compiled:
         refused = _refusal(tensors)
         if refused:
             return self._as_written(refused, arguments, keywords)
-        # Before the watch is asked: what trains changes at each call, and nothing need be made of it.
-        learns = self.watch is not None and self.watch.learns
-        if state.grad and (learns or any(one.requires_grad for one in tensors)):
+        records = state.grad and self._records(tensors)
+        if records and self.backend is not None:
             return self._as_written(_RECORDED, arguments, keywords)
-        watch = self._watched()
+        watch = self._watched(records)
         if watch.refusal:
             if self.fullgraph:
                 raise GraphError(watch.refusal)
             return self._as_written(watch.refusal, arguments, keywords)
-        if state.grad and watch.learns:
-            return self._as_written(_RECORDED, arguments, keywords)
         if watch.hooked or scope.active:
             return self._as_written("hooks or others follow the calls of modules", arguments, keywords)
         key = (key, *[(one._names, one.payload.ndim, one.payload.dtype.str) for one in tensors])
+        if records:
+            return self._trained(key, rebuild, tensors, arguments, keywords)
         version = self.versions.get(key)
         if version is None and len(self.versions) >= MOST_VERSIONS:
-            return self._as_written(
-                f"more than {MOST_VERSIONS} kinds of arguments came, as by a number that changes: give it as a tensor",
-                arguments,
-                keywords,
-            )
+            return self._as_written(_TOO_MANY, arguments, keywords)
         if version is None:
             version = self._made(key, rebuild, tensors)
         if version.graph is None:
@@ -166,19 +177,64 @@ class Compiled:
         self.ran[why] += 1
         return self.eager(*arguments, **keywords)
 
-    def _watched(self) -> Watch:
-        """Return the watch over what the function reaches; throw away what was made where that has changed."""
-        watch = self.watch
+    def _records(self, tensors: list[Any]) -> bool:
+        """Say whether gradients are wanted: of an argument, or of a tensor that the function reaches."""
+        # A view is told here where it is on the tape.
+        asking = [asks(one) for one in tensors]
+        return any(asking) or self._watched(True).learns
+
+    def _watched(self, training: bool) -> Watch:
+        """Return the watch over what the function reaches; throw away what was made where that has changed.
+
+        While it is trained its numbers change at each call, and nothing that is made depends on them.
+        """
+        watch = self.watches[training]
         change = "" if watch is None else watch.holds()
         if watch is None or change:
             with self._lock:
-                if self.watch is watch:
-                    self.made_anew.update([change] if change and self.versions else [])
-                    self.versions = {}
-                    self.watch = Watch(Reached(self.function))
-                watch = self.watch
+                if self.watches[training] is watch:
+                    made = self.trained if training else self.versions
+                    self.made_anew.update([change] if change and made else [])
+                    if training:
+                        self.trained = {}
+                    else:
+                        self.versions = {}
+                    self.watches[training] = Watch(Reached(self.function), numbers=not training)
+                watch = self.watches[training]
                 assert watch is not None
         return watch
+
+    def _trained(
+        self,
+        key: Any,
+        rebuild: Callable[[list[Any]], Any],
+        tensors: list[Any],
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Any:
+        """Return what the function gives, on the tape."""
+        key = (key, *[one._requires_grad for one in tensors])
+        version = self.trained.get(key)
+        if version is None:
+            if len(self.trained) >= MOST_VERSIONS:
+                return self._as_written(_TOO_MANY, arguments, keywords)
+            version = self._made_to_train(key, rebuild, tensors)
+        if version.trained is None:
+            return self._as_written(version.refusal, arguments, keywords)
+        try:
+            result = version.trained.call(tensors, get_num_threads())
+        except DimensionError as refusal:
+            # The function decides otherwise for these sizes. What is made now holds for them.
+            with self._lock:
+                if self.trained.get(key) is version:
+                    self.made_anew[str(refusal).partition("\n")[0]] += 1
+                    del self.trained[key]
+                version = self._made_to_train(key, rebuild, tensors)
+            if version.trained is None:
+                return self._as_written(version.refusal, arguments, keywords)
+            result = version.trained.call(tensors, get_num_threads())
+        self.ran["compiled"] += 1
+        return result if version.form is None else version.form(result)
 
     # ----------------------------------------------------------------------------------------------- making
 
@@ -199,29 +255,68 @@ class Compiled:
             self.versions[key] = version
             return version
 
-    def _traced(self, rebuild: Callable[[list[Any]], Any], tensors: list[Any]) -> tuple[Graph, Any]:
+    def _made_to_train(
+        self, key: Any, rebuild: Callable[[list[Any]], Any], tensors: list[Any]
+    ) -> TrainedVersion:
+        """Trace the function with what asks for gradients, and make both halves of it."""
+        with self._lock:
+            if key in self.trained:
+                return self.trained[key]
+            version = TrainedVersion(None)
+            try:
+                graph, version.form = self._graph_of(rebuild, tensors, training=True)
+                for one in TRAINING_PASSES:
+                    graph = one(graph)
+                asking = [value.name for value, one in graph.parameters.items() if one._requires_grad]
+                given = [
+                    value.name for value, one in zip(graph.inputs, tensors, strict=True) if one._requires_grad
+                ]
+                version.trained = Trained(graph, [*given, *asking])
+            # Any error: the function is called as it is written, and raises it there, or does not.
+            except Exception as error:
+                if self.fullgraph:
+                    raise
+                version.refusal = f"it has no graph: {error}"
+            self.trained[key] = version
+            return version
+
+    def _graph_of(
+        self, rebuild: Callable[[list[Any]], Any], tensors: list[Any], training: bool
+    ) -> tuple[Graph, Any]:
+        """Trace the function, and refuse what a program could not do in its place."""
         reached = Reached(self.function)
         before = Watch(reached)
         call = _Call(self, reached, rebuild, before)
+        call.asking = [training and one._requires_grad for one in tensors]
         try:
             with refused_effects():
-                graph = trace(call, *tensors)
+                tracer = followed(call, tensors)
         finally:
             # The call that follows changes it again.
             change = before.holds()
             if change:
                 before.restore()
+        graph = tracer.graph
         graph.name = self.name
         change = change or call.change
         if change:
             raise GraphError(f"a call changes more than its result: {change}")
-        if graph.updates or graph.seeds:
+        if not training and (graph.updates or graph.seeds):
             raise GraphError(
                 "it draws random numbers or changes its buffers, as a model in training does; call model.eval() first"
+            )
+        if training and tracer.reads_learning:
+            raise GraphError(
+                "it reads a tensor that asks for gradients and is no parameter of a module, nor named by the function: "
+                "give it as an argument"
             )
         if any(True for node in graph.nodes if node.writes or node.blocks):
             raise GraphError("it changes memory that it was given")
         _check_results(graph)
+        return graph, call.form
+
+    def _traced(self, rebuild: Callable[[list[Any]], Any], tensors: list[Any]) -> tuple[Graph, Any]:
+        graph, form = self._graph_of(rebuild, tensors, training=False)
         for one in PASSES:
             graph = one(graph)
         unheld = [one for one in graph.constants.values() if not _is_finite(one)]
@@ -229,7 +324,7 @@ class Compiled:
             raise GraphError("a parameter has values that are not finite")
         for one in FUSING if self.backend is None else ():
             graph = one(graph)
-        return graph, call.form
+        return graph, form
 
     def _planned(
         self, key: Any, version: Version, sizes: Any, rebuild: Callable[[list[Any]], Any], tensors: list[Any]
@@ -275,9 +370,14 @@ class _Call:
         self.named_parameters = reached.named_parameters
         self.named_buffers = reached.named_buffers
         self.form: Any = None
+        self.asking: list[bool] = []
+        """For each tensor, whether it asks for gradients."""
 
     def forward(self, *tensors: Any) -> Any:
         """Call the function."""
+        for tensor, asking in zip(tensors, self.asking, strict=True):
+            if asking:
+                tensor.requires_grad_()
         arguments, keywords = self.rebuild(list(tensors))
         versions = [one._version for one in tensors]
         result = self.compiled.eager(*arguments, **keywords)
@@ -289,7 +389,10 @@ class _Call:
     __call__ = forward
 
 
-_RECORDED = "gradients are recorded: call it under wb.no_grad()"
+_RECORDED = "gradients are recorded, and the backend makes no programs of them: call it under wb.no_grad()"
+_TOO_MANY = (
+    f"more than {MOST_VERSIONS} kinds of arguments came, as by a number that changes: give it as a tensor"
+)
 
 
 def _only_tensors(given: list[Any]) -> Any:

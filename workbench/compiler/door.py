@@ -40,8 +40,10 @@ def compile(
     noticed at the next call, and all is made anew. Results are those of the function to within rounding,
     :math:`10^{-5}` of the largest, and the same bits in each run. Several threads may call it at once.
 
-    It runs as it is written, without a program, while gradients are recorded for a parameter or an argument, in
-    training mode, where a module has hooks, and where the function has no graph; `explain` says which and why.
+    While gradients are recorded there is a second program for the gradient, in training mode too: parameters are read
+    anew at each call, buffers that are updated and what is drawn at random are those of the function. It may as well be
+    a whole loss that is compiled. It runs as it is written, without a program, where nothing is recorded and it draws
+    or changes buffers, where a module has hooks, and where the function has no graph; `explain` says which and why.
     `dynamic`, `mode` and `options` are taken: sizes are always symbolic. ``backend="xla"`` (extra `xla`) makes a
     program of StableHLO of the same graph, and so does any `wb.Backend` with a `compile`, by its name.
     ``backend="eager"``, ``disable=True`` and ``TORCH_COMPILE_DISABLE=1`` return `model` itself; without `model`, a

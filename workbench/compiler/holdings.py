@@ -67,8 +67,10 @@ class Holdings:
     def __init__(self, roots: dict[str, Any]) -> None:
         self.refusal = ""
         """Why what is reached cannot be watched, or nothing."""
-        self.tensors: list[Tensor] = []
-        """Tensors that lie in containers."""
+        self.tensors: list[tuple[str, Tensor]] = []
+        """Tensors that lie in containers, with their places."""
+        self.modules: list[tuple[str, Module]] = []
+        """Modules that do, and are no part of another: a plain list of layers."""
         self._kept: list[tuple[str, Any, dict[Any, Any]]] = []
         self._arrays: list[tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         self._seen: dict[int, Any] = {}
@@ -85,7 +87,9 @@ class Holdings:
                 continue
             self._seen[id(value)] = value
             if isinstance(value, Tensor) and path != name:
-                self.tensors.append(value)
+                self.tensors.append((path, value))
+            elif isinstance(value, Module):
+                self.modules.append((path, value))
             elif isinstance(value, np.ndarray):
                 self._take_array(path, value)
             elif isinstance(value, _DRAWS):

@@ -23,7 +23,7 @@ from workbench.graph.ir import Graph
 from workbench.graph.types import TensorType
 from workbench.kernels.loader import native
 
-__all__ = ["EagerPart", "Lowering", "NativePart", "NotLowered", "Plan", "lowered"]
+__all__ = ["EagerPart", "Lowering", "NativePart", "NotLowered", "Plan", "as_ops", "lowered"]
 
 Rule = Callable[["Lowering", Group], int]
 
@@ -55,6 +55,7 @@ class Plan:
 
     parts: list[NativePart | EagerPart]
     takes: list[Value]
+    """Inputs, then parameters, then seeds."""
     gives: Any
     single: bool
     held: dict[Value, Any]
@@ -103,7 +104,11 @@ class Plan:
         return outputs[0] if self.single else outputs
 
     def _tensor(self, value: Value, known: dict[Value, Any]) -> Any:
-        return self.held[value] if value in self.held else new(known[value], self.names.get(value))
+        if value in self.held:
+            return self.held[value]
+        found = known[value]
+        # Seeds are numbers.
+        return new(found, self.names.get(value)) if type(found) is not int else found
 
     def _run_op(self, node: Node, known: dict[Value, Any]) -> None:
         def size(one: Any) -> Any:
@@ -117,6 +122,31 @@ class Plan:
         several = (result,) if len(node.outputs) == 1 else result
         for value, one in zip(node.outputs, several, strict=True):
             known[value] = one.payload
+
+
+def as_ops(graph: Graph, sizes: Mapping[Symbol, int]) -> Plan:
+    """Return a plan in which every node is run by its op's own kernel, whatever the numbers are."""
+    parts: list[NativePart | EagerPart] = [EagerPart(node, "every op runs by itself") for node in graph.nodes]
+    return _plan(graph, parts, sizes)
+
+
+def _plan(graph: Graph, parts: list[NativePart | EagerPart], sizes: Mapping[Symbol, int]) -> Plan:
+    names = {value: value.tensor.dims.names for value in graph.values() if isinstance(value.type, TensorType)}
+    return Plan(
+        parts, [*graph.inputs, *graph.parameters, *graph.seeds], graph.outputs, graph.single, dict(graph.constants),
+        {value: one for value, one in names.items() if any(one)}, sizes, _ends(graph, parts),
+    )  # fmt: skip
+
+
+def _ends(graph: Graph, parts: list[NativePart | EagerPart]) -> list[list[Value]]:
+    """For each part, the values that are read by none behind it."""
+    kept = set(values_in(graph.outputs))
+    ends: list[list[Value]] = []
+    for part in reversed(parts):
+        read = list(part.inputs) if isinstance(part, NativePart) else list(part.node.values)
+        ends.append([one for one in dict.fromkeys(read) if one not in kept])
+        kept.update(read)
+    return ends[::-1]
 
 
 class Lowering:
@@ -227,14 +257,7 @@ class Lowering:
                 self._begin()
         self.now = len(self.groups)
         self._end()
-        graph = self.graph
-        names = {
-            value: value.tensor.dims.names for value in graph.values() if isinstance(value.type, TensorType)
-        }
-        return Plan(
-            self.parts, list(graph.inputs), graph.outputs, graph.single, dict(graph.constants),
-            {value: one for value, one in names.items() if any(one)}, self.sizes, self._ends(),
-        )  # fmt: skip
+        return _plan(self.graph, self.parts, self.sizes)
 
     def _lower(self, group: Group) -> str:
         """Add the steps of a group to the program; return why there are none, or nothing."""
@@ -272,6 +295,8 @@ class Lowering:
                 return f"{called(node.callee)} has no step"
             self.chains[node] = found
             return ""
+        if not all(isinstance(one.type, TensorType) for one in node.values):
+            return "it draws by a seed"
         known = STORED if node.op in MOVES else ("float32",)
         for one in (group.output, *node.values):
             if type_name(one) not in known:
@@ -297,16 +322,6 @@ class Lowering:
         if self.part.outputs:
             self.program.finish([self.slots[one] for one in self.part.outputs])
             self.parts.append(self.part)
-
-    def _ends(self) -> list[list[Value]]:
-        """For each part, the values that are read by none behind it."""
-        kept = set(values_in(self.graph.outputs))
-        ends: list[list[Value]] = []
-        for part in reversed(self.parts):
-            read = list(part.inputs) if isinstance(part, NativePart) else list(part.node.values)
-            ends.append([one for one in dict.fromkeys(read) if one not in kept])
-            kept.update(read)
-        return ends[::-1]
 
 
 def lowered(graph: Graph, sizes: Mapping[Symbol, int], store: Any, rules: Mapping[Op, Rule]) -> Plan:

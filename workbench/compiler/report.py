@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.compiler.backends import BackendPlan
 from workbench.compiler.lowering import NativePart, Plan
+from workbench.compiler.training import TrainedPlan
 from workbench.graph.blocks import SubGraph, called
 from workbench.graph.ir import Graph
 
@@ -29,9 +31,16 @@ class Program:
     """What its steps work in."""
     unshared_bytes: int
     """What that would take if no two values lay in the same place."""
+    half: str = ""
+    """Of what is trained: ``"forward"``, or ``"backward"``, the gradient."""
+    saved: tuple[str, ...] = ()
+    """Of a backward half: what the forward half saves for it."""
+    saved_bytes: int = 0
+    again: tuple[str, ...] = ()
+    """Of a backward half: what is not saved but computed again."""
 
     @classmethod
-    def of(cls, sizes: Any, plan: Plan | BackendPlan) -> Program:
+    def of(cls, sizes: Any, plan: Plan | BackendPlan, **half: Any) -> Program:
         """Return what a plan is."""
         if isinstance(plan, BackendPlan):
             return cls(tuple(sizes[1:]), sizes[0], {f"program of {plan.backend}": 1}, {}, 0, 0)
@@ -39,16 +48,30 @@ class Program:
         steps = Counter(name for program in native for name, _ in program.steps)
         return cls(
             tuple(sizes[1:]), sizes[0], dict(steps), {called(one.node.callee): one.reason for one in plan.eager},
-            sum(one.arena_bytes for one in native), sum(one.unshared_bytes for one in native),
+            sum(one.arena_bytes for one in native), sum(one.unshared_bytes for one in native), **half,
         )  # fmt: skip
+
+    @classmethod
+    def of_trained(cls, sizes: Any, plan: TrainedPlan) -> Iterator[Program]:
+        """Yield both halves of what is trained; the second once for each choice of results that gradients came to."""
+        yield cls.of(sizes, plan.forward, half="forward")
+        for one in plan.backwards:
+            yield cls.of(
+                sizes, one.plan, half="backward", saved=one.backward.names, saved_bytes=plan.saved_bytes,
+                again=one.backward.again,
+            )  # fmt: skip
 
     def __str__(self) -> str:
         shapes = ", ".join("x".join(map(str, one)) or "()" for one in self.inputs)
+        half = f"{self.half} " if self.half else ""
         lines = [
-            f"for {shapes}: {sum(self.steps.values())} steps and {len(self.eager)} ops of Python's, "
+            f"{half}for {shapes}: {sum(self.steps.values())} steps and {len(self.eager)} ops of Python's, "
             f"{self.planned_bytes:,} bytes planned in place of {self.unshared_bytes:,}"
         ]
         lines += [f"  {count} × {name}" for name, count in self.steps.items()]
+        if self.half == "backward":
+            lines.append(f"  reads {len(self.saved)} saved values, {self.saved_bytes:,} bytes")
+            lines += [f"  computes again: {', '.join(self.again)}"] if self.again else []
         lines += [f"  by its own kernel: {name}, since {reason}" for name, reason in self.eager.items()]
         return "\n".join(lines)
 
@@ -78,9 +101,14 @@ class Report:
     def of(cls, compiled: Any) -> Report:
         """Return what became of a compiled function."""
         versions = list(compiled.versions.values())
+        trained = [one.trained for one in list(compiled.trained.values()) if one.trained is not None]
+        programs = [Program.of(sizes, plan) for one in versions for sizes, plan in list(one.plans.items())]
+        for one in trained:
+            for sizes, plan in list(one.plans.items()):
+                programs += Program.of_trained(sizes, plan)
         return cls(
             compiled.name,
-            tuple(Program.of(sizes, plan) for one in versions for sizes, plan in list(one.plans.items())),
+            tuple(programs),
             sum(one.store.bytes for one in versions if one.store is not None),
             dict(compiled.ran),
             dict(compiled.made_anew),

@@ -6,8 +6,9 @@ that can change behind it, so each call asks a `Watch` first.
 
 from __future__ import annotations
 
+import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -44,25 +45,43 @@ class Reached:
                 bound = function.__self__
                 self._take("self", lambda: bound)
             self._follow(function)
-        for name, module in self.named_modules():
-            self.roots |= {
-                _joined(name, one): value
-                for one, value in vars(module).items()
-                if one not in module._remembered
-                and one not in _OWN
-                and not isinstance(value, Module | Tensor)
-            }
-            self._follow_methods(type(module))
+        self._take_contents()
+
+    def _take_contents(self) -> None:
+        """Take in what modules have besides modules, and what lies in containers, as in a list of layers."""
+        known: set[int] = set()
+        more = True
+        while more:
+            for name, module in [(name, one) for name, one in self.named_modules() if id(one) not in known]:
+                known.add(id(module))
+                for attribute, value in vars(module).items():
+                    if attribute in module._remembered or attribute in _OWN or isinstance(value, Module):
+                        continue
+                    path = _joined(name, attribute)
+                    if not isinstance(value, Tensor):
+                        self.roots[_free(path, self.roots)] = value
+                    elif attribute not in module._parameter_names and attribute not in module._buffer_names:
+                        self.tensors[_free(path, self.tensors)] = value
+                self._follow_methods(type(module))
+            inside = Holdings(self.roots)
+            more = False
+            for path, module in inside.modules:
+                if id(module) not in known:
+                    self.modules[_free(path, self.modules)] = module
+                    more = True
+        for path, tensor in inside.tensors:
+            self.tensors[_free(path, self.tensors)] = tensor
 
     def _take(self, name: str, look: Callable[[], Any]) -> None:
         found = look()
         self.cells.append((look, found))
+        # A global may be called as an attribute is, and two functions may know two things by one name.
         if isinstance(found, Module):
-            self.modules[name] = found
+            self.modules[_free(name, self.modules)] = found
         elif isinstance(found, Tensor):
-            self.tensors[name] = found
+            self.tensors[_free(name, self.tensors)] = found
         else:
-            self.roots[name] = found
+            self.roots[_free(name, self.roots)] = found
             self._follow(found)
 
     def _follow(self, called: Any) -> None:
@@ -109,6 +128,12 @@ class Reached:
                 yield _joined(name, path), one
 
 
+def _free(path: str, taken: Mapping[str, Any]) -> str:
+    """Return a word for a place that nothing else is called by: of tensors it becomes a name in a graph."""
+    word = re.sub(r"[^\w.]+", "_", path).strip("_")
+    return next(one for one in (word, *(f"{word}_{i}" for i in range(1, len(taken) + 2))) if one not in taken)
+
+
 def _joined(name: str, path: str) -> str:
     return f"{name}.{path}" if name and path else name or path
 
@@ -118,9 +143,12 @@ _OWN = frozenset(vars(Module()))
 
 
 class Watch:
-    """How everything that a function reaches was at one moment."""
+    """How everything that a function reaches was at one moment.
 
-    def __init__(self, reached: Reached) -> None:
+    Without `numbers` those of tensors may change: who trains reads them at each call.
+    """
+
+    def __init__(self, reached: Reached, numbers: bool = True) -> None:
         self.cells = reached.cells
         self.modules = [one for _, one in reached.named_modules()]
         self.snapshots = [_Snapshot(one) for one in self.modules]
@@ -128,13 +156,14 @@ class Watch:
         self.holdings = Holdings(reached.roots)
         self.refusal = self.holdings.refusal
         """Why nothing is compiled, whatever the arguments; or nothing."""
-        self.tensors += self.holdings.tensors
-        self.stamps = [Stamp(one) for one in self.tensors]
+        self.kinds = [] if numbers else [_kind(one) for one in self.tensors]
+        watched = self.tensors if numbers else []
+        self.stamps = [Stamp(one) for one in watched]
         self.hooked = any(one._hooked for one in self.modules)
         """True where a call of one of the modules goes through hooks."""
         self._copies: dict[int, Any] = {}
         """Numbers of tensors whose memory others may write into: their stamps do not tell."""
-        for number, (stamp, tensor) in enumerate(zip(self.stamps, self.tensors, strict=True)):
+        for number, (stamp, tensor) in enumerate(zip(self.stamps, watched, strict=True)):
             if not stamp.holds(tensor):
                 self._copies[number] = np.array(tensor.payload)
         self._quick = self._by_identity()
@@ -155,13 +184,16 @@ class Watch:
         changed = self._names_or_contents()
         if changed:
             return changed
+        for tensor, kind in zip(self.tensors, self.kinds, strict=False):
+            if _kind(tensor) != kind:
+                return "a parameter or a buffer has another type, sizes or names, or asks otherwise for gradients"
         doubtful = self._quick.doubtful() if self._quick is not None else None
         if doubtful is None:
             for one in self.snapshots:
                 changed = one.change()
                 if changed:
                     return changed
-            doubtful = range(len(self.tensors))
+            doubtful = range(len(self.stamps))
         for number in doubtful:
             tensor = self.tensors[number]
             if not self.stamps[number].holds(tensor) and not self._same_numbers(number, tensor):
@@ -173,7 +205,7 @@ class Watch:
         if native is None:
             return None
         attributes = [(one.own, one.items, one.passing) for one in self.snapshots]
-        return native.compiled.Watch(attributes, self.tensors, list(self._copies))
+        return native.compiled.Watch(attributes, self.tensors[: len(self.stamps)], list(self._copies))
 
     def _same_numbers(self, number: int, tensor: Tensor) -> bool:
         copy, now = self._copies.get(number), tensor.payload
@@ -226,6 +258,12 @@ class _Snapshot:
         for name in [one for one in self.own if one not in self.items and one not in self.passing]:
             del self.own[name]
         self.own.update(self.items)
+
+
+def _kind(tensor: Any) -> tuple[Any, ...]:
+    """Return what of a tensor is not its numbers."""
+    array = tensor.payload
+    return type(array), array.shape, array.dtype, tensor._names, tensor._requires_grad
 
 
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}

@@ -14,7 +14,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.size_expressions import Symbolic, evaluate
 from workbench.core.dispatch import grad_enabled, no_grad
 from workbench.core.inplace import write
-from workbench.core.op import Op
+from workbench.core.op import Op, ops
 from workbench.core.value import Value as Tensor
 from workbench.core.value import dims_of
 from workbench.graph.arguments import taken_apart
@@ -39,6 +39,7 @@ from workbench.ops.random.counter_based import seed_from
 
 __all__ = ["Run", "run", "run_apart"]
 
+_DETACH = ops.detach
 Observer = Callable[[Node, Any, float], None]
 
 
@@ -213,7 +214,8 @@ class Run:
         params = filled(node.params, get, size) if node.params else {}
         # Asked first: what an op gives has been checked by its own rules, and needs no promise.
         if isinstance(callee, Op):
-            return callee(*arguments, **params)
+            # As a program says it: the op alone gives a view, of which it depends on what it shows whether it asks.
+            return callee(*arguments, **params) if callee is not _DETACH else arguments[0].detach()
         match callee:
             case Control.IF:
                 return _one_or_all(self.leave(node.blocks[0 if arguments[0] else 1]))

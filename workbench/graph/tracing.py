@@ -87,6 +87,8 @@ class Tracer:
         self.unrecorded: set[Value] = set()
         self.gradients: dict[int, tuple[Tensor, Tensor | None]] = {}
         """Leaves that the function met, and the gradients they had before."""
+        self.reads_learning = False
+        """Whether a constant of the graph is a copy of what asks for gradients, which then end there."""
         self.watches = False
         """Whether somebody asks which call it was that an error came from; else nothing holds the error."""
         self.refused: tuple[Exception, Node] | None = None
@@ -276,6 +278,7 @@ class Tracer:
                 )
         else:
             self._meet(tensor)
+            self.reads_learning |= tensor._requires_grad and grad_enabled()
         known = self.constants.get(id(payload))
         # Changed in place since it was copied, it is another constant.
         if known is not None and _same(self.graph.constants[known[0]].payload, payload):
@@ -328,6 +331,13 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
       %sum : f32[N:2] = sum(%mul, dim=(1,), keepdim=False)  # ...
       return %sum
     """
+    graph = followed(function, examples).graph
+    events.publish(graph)
+    return graph
+
+
+def followed(function: Callable[..., Any], examples: Sequence[Any]) -> Tracer:
+    """Return the tracer that a function ran under; it runs twice where it may be told something else each time."""
     tracer, follow = prepared(function, examples)
     doubtful = tracer.around.doubtful
     with collector_at_rest():
@@ -336,8 +346,7 @@ def trace(function: Callable[..., Any], *examples: Example) -> Graph:
             again, follow = prepared(function, examples)
             follow()
             check_repeats(tracer.graph, again.graph)
-    events.publish(tracer.graph)
-    return tracer.graph
+    return tracer
 
 
 def prepared(function: Callable[..., Any], examples: Sequence[Any]) -> tuple[Tracer, Callable[[], None]]:

@@ -104,7 +104,12 @@ def retain_grad(self: Tensor) -> None:
 def detach(self: Tensor) -> Tensor:
     """Return the same values off the tape; memory is shared."""
     if isinstance(self.payload, Abstract):
-        return ops.detach(self)  # a graph must know that gradients end here
+        # A graph must know that gradients end here; and as a view of what asks for one it would ask, too.
+        return ops.detach(_off_tape(self))
+    return _off_tape(self)
+
+
+def _off_tape(self: Tensor) -> Tensor:
     other: Tensor = new(self.payload, self._names)
     if self._labels is not None:
         other._labels = self._labels

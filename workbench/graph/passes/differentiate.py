@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.autograd import grad
 from workbench.base.dtypes import dtype_of
 from workbench.core.dispatch import find
+from workbench.core.views import asks
 from workbench.graph.arguments import tensors_in
 from workbench.graph.blocks import Control, GraphError, Node, Value, values_in
 from workbench.graph.interpreter import run_apart
@@ -17,7 +19,7 @@ from workbench.graph.passes.dead_code import dead_code
 from workbench.graph.tracing import Tracer, trace
 from workbench.graph.types import TensorType
 
-__all__ = ["differentiate"]
+__all__ = ["Joined", "differentiate", "joined"]
 
 
 def differentiate(graph: Graph, wanted: Sequence[str] | None = None) -> Graph:
@@ -37,6 +39,45 @@ def differentiate(graph: Graph, wanted: Sequence[str] | None = None) -> Graph:
     (tensor(14.), tensor([2., 4., 6.]))
     """
     function = _Gradients(graph, _wanted(graph, wanted))
+    made = _made(function)
+    if not any(function.asks):
+        raise GraphError(
+            f"nothing that {graph.name} gives has gradients: it is detached, or reads nothing that asks for any"
+        )
+    return made
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A graph with its gradients in one, as a tape needs it: what arrives is given, whatever the result is."""
+
+    graph: Graph
+    """Returns ``(result, {name: gradient})``; behind the inputs come the gradients that arrive, one for each tensor of
+    the result that can have one, whether anything is made of it or not."""
+    asks: tuple[bool, ...]
+    """For each of these tensors, whether a gradient goes on from it."""
+
+
+def joined(graph: Graph, wanted: Sequence[str], arriving: Sequence[bool] | None = None) -> Joined:
+    """Return `graph` and its gradients with respect to `wanted`, for gradients that arrive from behind.
+
+    `arriving` says for which of the result's tensors one does; else none is computed from it. Raises `GraphError` as
+    `differentiate` does.
+
+    >>> import workbench as wb
+    >>> graph = wb.graph.trace(lambda x: (x * 2, (x * x).detach()), wb.ones(3))
+    >>> found = joined(graph, ["x"])
+    >>> [value.name for value in found.graph.inputs], found.asks
+    (['x', 'gradient', 'gradient_1'], (True, False))
+    """
+    function = _Gradients(graph, _wanted(graph, wanted), alone=False, arriving=arriving)
+    made = _made(function)
+    return Joined(made, tuple(function.asks))
+
+
+def _made(function: _Gradients) -> Graph:
+    """Trace a function that asks for gradients, and say in the graph what parameters become."""
+    graph = function.graph
     made = trace(function, *function.examples())
     made.name = graph.name
     # What the function returns last is what parameters become.
@@ -74,9 +115,14 @@ def _wanted(graph: Graph, wanted: Sequence[str] | None) -> list[str]:
 class _Gradients:
     """A function that runs a graph and asks for gradients; to a trace it is a module with the graph's parameters."""
 
-    def __init__(self, graph: Graph, wanted: list[str]) -> None:
-        self._graph = graph
+    def __init__(
+        self, graph: Graph, wanted: list[str], alone: bool = True, arriving: Sequence[bool] | None = None
+    ) -> None:
+        self.graph = graph
         self._wanted = wanted
+        self._arriving = arriving
+        self.asks: list[bool] = []
+        """For each tensor of the result that can have a gradient, whether one goes on from it."""
         for node, _ in graph.walk():
             if isinstance(node.callee, Control):
                 raise GraphError(
@@ -86,7 +132,7 @@ class _Gradients:
         self._ends = [value for value in values_in(graph.outputs) if _has_gradients(value)]
         if not self._ends:
             raise GraphError(f"{graph.name} gives nothing that has gradients")
-        self._alone = len(self._ends) == 1 and self._ends[0].tensor.dims.numel == 1
+        self._alone = alone and len(self._ends) == 1 and self._ends[0].tensor.dims.numel == 1
         # The graph has these names already, so that those behind get others.
         given = [] if self._alone else ["gradient"] * len(self._ends)
         self.forward = _signed(self._run, [value.name for value in graph.inputs], given)
@@ -94,14 +140,14 @@ class _Gradients:
     def examples(self) -> list[Any]:
         """What it is traced for."""
         inputs = [
-            self._example(value).requires_grad_(value.name in self._wanted) for value in self._graph.inputs
+            self._example(value).requires_grad_(value.name in self._wanted) for value in self.graph.inputs
         ]
         return inputs + ([] if self._alone else [self._example(value) for value in self._ends])
 
     def _example(self, value: Value) -> Any:
         if not isinstance(value.type, TensorType):
             raise GraphError(
-                f"{value.name} of {self._graph.name} is {value.type}: gradients are of graphs of tensors"
+                f"{value.name} of {self.graph.name} is {value.type}: gradients are of graphs of tensors"
             )
         return value.type.stand_in()
 
@@ -109,7 +155,7 @@ class _Gradients:
         return self.forward(*inputs)
 
     def _run(self, *inputs: Any) -> Any:
-        graph, count = self._graph, len(self._graph.inputs)
+        graph, count = self.graph, len(self.graph.inputs)
         result, after = run_apart(graph, *inputs[:count], observe=_as_it_was())
         ends = [
             one
@@ -119,7 +165,19 @@ class _Gradients:
         known = {value.name: tensor for value, tensor in graph.parameters.items()}
         known |= {value.name: tensor for value, tensor in zip(graph.inputs, inputs, strict=False)}
         starts = [known[name] for name in self._wanted]
-        found = grad(ends, starts, None if self._alone else inputs[count:], allow_unused=True)
+        given = [None] if self._alone else inputs[count:]
+        self.asks = [asks(one) and not one._borrowed for one in ends]
+        # What was detached, or is computed from nothing that asks, has no gradient to go on from.
+        used = [
+            (end, one)
+            for end, one, goes_on, arrives in zip(
+                ends, given, self.asks, self._arriving or [True] * len(ends), strict=True
+            )
+            if goes_on and arrives
+        ]
+        found: Sequence[Any] = [None] * len(starts)
+        if used:
+            found = grad([end for end, _ in used], starts, [one for _, one in used], allow_unused=True)
         return result, dict(zip(self._wanted, found, strict=True)), after
 
     # What a trace asks a module.
@@ -128,7 +186,7 @@ class _Gradients:
         return iter(())
 
     def named_parameters(self) -> Iterator[tuple[str, Any]]:
-        return ((value.name, tensor) for value, tensor in self._graph.parameters.items())
+        return ((value.name, tensor) for value, tensor in self.graph.parameters.items())
 
     def named_buffers(self) -> Iterator[tuple[str, Any]]:
         return iter(())

@@ -1,0 +1,381 @@
+"""A compiled function that is trained: a program for the call, another for its gradient, and one call on the tape.
+
+What a call computes and what its gradient does are made of one graph (`halves.py`). Parameters are inputs of both, read
+anew each time. On the tape a call is one node: its inputs are the arguments, the parameters, and what was saved, so
+that versions are watched, hooks called and memory let go as for any op.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.autograd import grad
+from workbench.autograd.custom_function_calls import recorded_op
+from workbench.base.errors import AutogradError, DimensionError
+from workbench.base.size_expressions import Symbol, evaluate
+from workbench.compiler.chain_groups import fuse_chains
+from workbench.compiler.halves import Halves, bytes_of, halved
+from workbench.compiler.lowering import Plan, as_ops, lowered
+from workbench.compiler.rules import RULES
+from workbench.core.dispatch import enable_grad, grad_enabled
+from workbench.core.inplace import overwrite
+from workbench.core.op import Saves, ops
+from workbench.core.tape import Call, record
+from workbench.core.value import Abstract, new
+from workbench.graph.arguments import tensors_in
+from workbench.graph.binding import Binding
+from workbench.graph.blocks import GraphError, Value, values_in
+from workbench.graph.interpreter import run_apart
+from workbench.graph.ir import Graph
+from workbench.graph.passes import common_subexpressions, dead_code, peephole
+from workbench.graph.passes.differentiate import Joined, joined
+from workbench.graph.types import TensorType
+from workbench.kernels.loader import native
+from workbench.ops.random.counter_based import seed_from
+
+__all__ = ["Trained", "TrainedPlan"]
+
+MOST_PLANS = 16
+"""Sets of sizes that are kept: of more, the one that was not used for longest goes."""
+
+
+@dataclass
+class _Backward:
+    """What a gradient does where gradients arrive for some of the results."""
+
+    graph: Graph
+    """Before ops are put together, for numbers that steps do not take."""
+    fused: Graph
+    joint: Graph
+    names: tuple[str, ...]
+    """Of what is saved, in the order in which the graph takes it."""
+    again: tuple[str, ...]
+    zeros: bool = False
+    """True where gradients that do not arrive are given as zeros."""
+
+
+class Trained:
+    """What was made of a function for one kind of arguments: both halves, for all sizes."""
+
+    def __init__(self, graph: Graph, wanted: Sequence[str]) -> None:
+        self.graph = graph
+        self.wanted = tuple(wanted)
+        made = joined(graph, self.wanted)
+        self.asks = made.asks
+        """For each tensor of the result that can have a gradient, whether one goes on from it."""
+        self.joint = _simplified(made)
+        halves = halved(self.joint)
+        self.saved = halves.saved
+        self.forward = halves.forward
+        self.fused = fuse_chains(halves.forward)
+        self.updated = [value.name for value in self.joint.updates]
+        self.tensors = {
+            value.name: tensor
+            for value, tensor in (*graph.parameters.items(), *self.joint.parameters.items())
+        }
+        """Parameters and buffers that are read or changed, by their names in the graph."""
+        self.store = native.compiled.Store()
+        self.backwards: dict[tuple[bool, ...], _Backward] = {}
+        every = tuple(True for one in self.asks if one)
+        self.backwards[every] = self._backward(self.joint, halves)
+        self.plans: OrderedDict[Any, TrainedPlan] = OrderedDict()
+        self.lock = threading.RLock()
+        self._name_places()
+
+    def _backward(self, joint: Graph, halves: Halves, zeros: bool = False) -> _Backward:
+        return _Backward(
+            halves.backward, fuse_chains(halves.backward), joint, halves.saved, halves.again, zeros
+        )
+
+    def _name_places(self) -> None:
+        """Say where what is recorded lies: arguments, parameters, what is saved; and which of it the gradient reads."""
+        results = list(values_in(self.forward.outputs[0]))
+        ends = [one for one in results if isinstance(one.type, TensorType) and one.type.dtype.kind in "fcV"]
+        asking = [one.name for one, asks in zip(ends, self.asks, strict=True) if asks]
+        self.recorded = [i for i, one in enumerate(results) if one.name in asking]
+        """Which tensors of the result are on the tape."""
+        self.returned = [one.name for one in results]
+        self.out_of = {name: i for i, name in enumerate(asking)}
+        """Results on the tape that the gradient may read, by name."""
+        inputs = [value.name for value in self.graph.inputs]
+        every = next(iter(self.backwards.values()))
+        read = {value for node in every.graph.nodes for value in node.values}
+        self.stale = [
+            value.name for value in every.graph.parameters if value in read and value.name in self.updated
+        ]
+        """Buffers that the call changes and of which the gradient reads what they were."""
+        held = [name for name in self.tensors if name not in self.updated or name in self.wanted]
+        kept = [name for name in self.saved if name not in self.out_of]
+        self.places = {
+            name: i
+            for i, name in enumerate([*inputs, *held, *(f"saved {one}" for one in (*kept, *self.stale))])
+        }
+        """Positions among the inputs of the recorded call, by name."""
+        self.held, self.kept = held, kept
+        names = [
+            value.name for value in read if value in set(every.graph.inputs) | set(every.graph.parameters)
+        ]
+        reads = [self.places[name] for name in names if name in self.places and name not in self.stale]
+        reads += [self.places[f"saved {one}"] for one in (*kept, *self.stale)]
+        outs = tuple(self.out_of[name] for name in self.saved if name in self.out_of)
+        self.op = recorded_op(
+            "compiled", self._gradient, len(asking),
+            Saves(tuple(sorted(set(reads))), output=bool(outs), outputs=outs), None,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------------------------------------- a call
+
+    def call(self, tensors: Sequence[Any], threads: int) -> Any:
+        """Return what the function gives, on the tape; raises `DimensionError` where it was made for other sizes."""
+        payloads = [one.payload for one in tensors]
+        plan = self._plan((threads, *[one.shape for one in payloads]), tensors)
+        seeds = {value.name: self._drawn(value, plan.sizes) for value in self.joint.seeds}
+        held = [self.tensors[value.name].payload for value in self.fused.parameters]
+        given = [*payloads, *[None] * (len(self.fused.inputs) - len(payloads)), *held, *seeds.values()]
+        # Finite or not, what comes of it is the same for the tape.
+        found = plan.forward.run(given)
+        plain = found is None
+        if plain:
+            found = plan.forward_by_ops(self).run(given)
+        result, updates, saved = found
+        results = list(tensors_in((result,)))
+        hidden = [
+            one.payload for name, one in zip(self.saved, saved, strict=True) if name not in self.returned
+        ]
+        _own(results, [*payloads, *held, *hidden])
+        stale = [new(self.tensors[name].payload.copy()) for name in self.stale]
+        for name, numbers in zip(self.updated, updates, strict=True):
+            overwrite(self.tensors[name], "update", numbers.payload)
+        if self.recorded:
+            own = dict(zip(self.returned, results, strict=True))
+            # What is returned and has no gradient is still watched by the version that its owner sees.
+            extra = [
+                own.get(name, one)
+                for name, one in zip(self.saved, saved, strict=True)
+                if name not in self.out_of
+            ]
+            inputs = (*tensors, *[self.tensors[name] for name in self.held], *extra, *stale)
+            record(
+                self.op, inputs, {"plan": plan, "seeds": seeds},
+                tuple([results[i] for i in self.recorded]),
+            )  # fmt: skip
+        return result
+
+    def _drawn(self, value: Value, sizes: Any) -> Any:
+        drawn = self.joint.noise.get(value)
+        return seed_from() if drawn is None else drawn.drawn(lambda one: evaluate(one, sizes)).payload
+
+    # --------------------------------------------------------------------------------------------- its gradient
+
+    def _gradient(self, call: Call, *gradients: Any) -> tuple[Any, ...]:
+        """Return gradients for what the call was given."""
+        if grad_enabled():
+            return self._gradient_on_tape(call, gradients)
+        plan: TrainedPlan = call.params["plan"]
+        arriving = tuple([one is not None for one in gradients])
+        lowered_one = plan.backward(self, arriving)
+        given = self._given(call, gradients, lowered_one)
+        found = lowered_one.plan.run(given)
+        if found is None:
+            found = lowered_one.by_ops().run(given)
+        made: list[Any] = [None] * len(call.inputs)
+        for name, one in zip(self.wanted, found, strict=True):
+            if one is not None:
+                place = self.places[name]
+                made[place] = new(one.payload) if call.needs[place] else None
+        return tuple(made)
+
+    def _given(self, call: Call, gradients: Sequence[Any], lowered_one: LoweredBackward) -> list[Any]:
+        """Return what a backward program takes."""
+        backward, arriving = lowered_one.backward, iter(gradients)
+        given: list[Any] = []
+        count = len(self.graph.inputs)
+        given += [one.payload for one in call.inputs[:count]]
+        for asks, shape in zip(self.asks, lowered_one.gradient_sizes, strict=True):
+            one = next(arriving) if asks else None
+            if one is None and backward.zeros:
+                given.append(np.zeros(shape[0], shape[1]))
+            else:
+                given.append(None if one is None else one.payload)
+        for name in backward.names:
+            if name in self.out_of:
+                given.append(call.outs[self.out_of[name]].payload)
+            else:
+                given.append(call.inputs[self.places[f"saved {name}"]].payload)
+        for value in backward.fused.parameters:
+            key = f"saved {value.name}" if value.name in self.stale else value.name
+            given.append(call.inputs[self.places[key]].payload)
+        given += [call.params["seeds"][value.name] for value in backward.fused.seeds]
+        return given
+
+    def _gradient_on_tape(self, call: Call, gradients: Sequence[Any]) -> tuple[Any, ...]:
+        """Return gradients that can be differentiated again: the function is run once more, op by op."""
+        numbers: dict[str, Any] = {}
+        for name, place in self.places.items():
+            one = call.inputs[place]
+            if name.startswith("saved "):
+                continue
+            if isinstance(one.payload, Abstract):
+                raise AutogradError(
+                    f"the gradient of a compiled function was asked for with create_graph=True, and {name}, which its "
+                    "first gradient does not read, was let go. Call the function as it is written (without "
+                    "wb.compile) where gradients of gradients are wanted."
+                )
+            # Each on a place of its own: the same tensor may have been given twice.
+            numbers[name] = ops.clone(one) if name in self.wanted else one
+        numbers |= {name: call.inputs[self.places[f"saved {name}"]] for name in self.stale}
+        graph = self.graph.copy()
+        graph.takes = ()
+        graph.parameters = {
+            value: numbers.get(value.name, tensor) for value, tensor in graph.parameters.items()
+        }
+        drawn = call.params["seeds"].values()
+        seeds = {
+            value.name: one if type(one) is int else new(one)
+            for value, one in zip(graph.seeds, drawn, strict=True)
+        }
+        result, _ = run_apart(graph, *[numbers[value.name] for value in graph.inputs], seeds=seeds)
+        results = list(tensors_in((result,)))
+        pairs = [
+            (results[i], one) for i, one in zip(self.recorded, gradients, strict=True) if one is not None
+        ]
+        asked = [name for name in self.wanted if call.needs[self.places[name]]]
+        found = grad(
+            [one for one, _ in pairs], [numbers[name] for name in asked], [one for _, one in pairs],
+            create_graph=True, allow_unused=True,
+        )  # fmt: skip
+        made: list[Any] = [None] * len(call.inputs)
+        for name, gradient in zip(asked, found, strict=True):
+            made[self.places[name]] = gradient
+        return tuple(made)
+
+    # -------------------------------------------------------------------------------------------------- plans
+
+    def _plan(self, sizes: Any, tensors: Sequence[Any]) -> TrainedPlan:
+        plan = self.plans.get(sizes)
+        if plan is not None:
+            return plan
+        with self.lock:
+            plan = self.plans.get(sizes)
+            if plan is None:
+                plan = self.plans[sizes] = TrainedPlan(self, tensors)
+                while len(self.plans) > MOST_PLANS:
+                    self.plans.popitem(last=False)
+            return plan
+
+    def backward_for(self, arriving: tuple[bool, ...]) -> _Backward:
+        """Return what the gradient does where gradients arrive so."""
+        with self.lock:
+            found = self.backwards.get(arriving)
+            if found is None:
+                found = self.backwards[arriving] = self._made_for(arriving)
+            return found
+
+    def _made_for(self, arriving: tuple[bool, ...]) -> _Backward:
+        several = iter(arriving)
+        goes_on = [asks and next(several) for asks in self.asks]
+        try:
+            # A gradient runs with nothing recorded.
+            with enable_grad():
+                joint = _simplified(joined(self.graph, self.wanted, goes_on))
+            return self._backward(joint, halved(joint, self.saved))
+        except GraphError:
+            # More would have to be kept than is: zeros in the place of what does not arrive.
+            every = next(iter(self.backwards.values()))
+            return _Backward(every.graph, every.fused, every.joint, every.names, every.again, zeros=True)
+
+
+class TrainedPlan:
+    """Both halves for given sizes."""
+
+    def __init__(self, trained: Trained, tensors: Sequence[Any]) -> None:
+        binding = Binding(trained.graph, {})
+        binding.begin(tensors)
+        ends = [value for value in values_in(trained.graph.outputs) if _has_gradient(value)]
+        self.gradient_sizes = [
+            (tuple(evaluate(one, binding.sizes) for one in value.tensor.sizes), value.tensor.dtype)
+            for value in ends
+        ]
+        self.tensors = [new(Abstract(one.payload.shape, one.payload.dtype)) for one in tensors]
+        self.sizes = self.bound(trained.joint)
+        self.forward = lowered(trained.fused, self.sizes, trained.store, RULES)
+        self._forward_by_ops: Plan | None = None
+        self._backwards: dict[tuple[bool, ...], LoweredBackward] = {}
+        self.saved_bytes = bytes_of(
+            values_in(trained.forward.outputs[2]), lambda one: evaluate(one, self.sizes)
+        )
+
+    def bound(self, joint: Graph) -> dict[Symbol, Any]:
+        """Return what the sizes of a joint graph are for these arguments."""
+        binding = Binding(joint, {})
+        gradients = [new(Abstract(*one)) for one in self.gradient_sizes]
+        binding.begin([*self.tensors, *gradients])
+        return binding.sizes
+
+    def forward_by_ops(self, trained: Trained) -> Plan:
+        """Return the first half op by op, for numbers that are not finite."""
+        if self._forward_by_ops is None:
+            self._forward_by_ops = as_ops(trained.forward, self.sizes)
+        return self._forward_by_ops
+
+    def backward(self, trained: Trained, arriving: tuple[bool, ...]) -> LoweredBackward:
+        """Return the second half for the gradients that arrive."""
+        found = self._backwards.get(arriving)
+        if found is None:
+            with trained.lock:
+                found = self._backwards.get(arriving)
+                if found is None:
+                    found = self._backwards[arriving] = LoweredBackward(trained, self, arriving)
+        return found
+
+    @property
+    def backwards(self) -> list[LoweredBackward]:
+        """The second halves that were made."""
+        return list(self._backwards.values())
+
+
+class LoweredBackward:
+    """The second half for given sizes and given results that gradients arrive at."""
+
+    def __init__(self, trained: Trained, plan: TrainedPlan, arriving: tuple[bool, ...]) -> None:
+        self.backward = trained.backward_for(arriving)
+        try:
+            self.sizes = plan.bound(self.backward.joint)
+        except DimensionError:
+            raise AssertionError("the gradient of a part decides more by sizes than that of all") from None
+        self.gradient_sizes = plan.gradient_sizes
+        self.plan = lowered(self.backward.fused, self.sizes, trained.store, RULES)
+        self._by_ops: Plan | None = None
+
+    def by_ops(self) -> Plan:
+        """Return it op by op, for numbers that are not finite."""
+        if self._by_ops is None:
+            self._by_ops = as_ops(self.backward.graph, self.sizes)
+        return self._by_ops
+
+
+def _simplified(made: Joined) -> Graph:
+    graph = made.graph
+    for one in (peephole, common_subexpressions, dead_code):
+        graph = one(graph)
+    return graph
+
+
+def _has_gradient(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.dtype.kind in "fcV"
+
+
+def _own(results: list[Any], others: list[Any]) -> None:
+    """Give results memory of their own, where an op gave a view or what it was given."""
+    seen = {id(one) for one in others}
+    for one in results:
+        array = one.payload
+        if type(array) is np.ndarray and (id(array) in seen or isinstance(array.base, np.ndarray)):
+            one.payload = array.copy()
+        seen.add(id(one.payload))
