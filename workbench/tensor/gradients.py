@@ -110,6 +110,7 @@ def detach(self: Tensor) -> Tensor:
 
 
 def _off_tape(self: Tensor) -> Tensor:
+    """Return a tensor with the same memory, that asks for nothing."""
     other: Tensor = new(self.payload, self._names)
     if self._labels is not None:
         other._labels = self._labels
