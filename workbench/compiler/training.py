@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -304,7 +304,7 @@ class TrainedPlan:
         ]
         self.tensors = [new(Abstract(one.payload.shape, one.payload.dtype)) for one in tensors]
         self.sizes = self.bound(trained.joint)
-        self.forward = lowered(trained.fused, self.sizes, trained.store, RULES)
+        self.forward = _fitting(trained.forward, trained.fused, self.sizes, trained.store)
         self._forward_by_ops: Plan | None = None
         self._backwards: dict[tuple[bool, ...], LoweredBackward] = {}
         self.saved_bytes = bytes_of(
@@ -350,7 +350,7 @@ class LoweredBackward:
         except DimensionError:
             raise AssertionError("the gradient of a part decides more by sizes than that of all") from None
         self.gradient_sizes = plan.gradient_sizes
-        self.plan = lowered(self.backward.fused, self.sizes, trained.store, RULES)
+        self.plan = _fitting(self.backward.graph, self.backward.fused, self.sizes, trained.store)
         self._by_ops: Plan | None = None
 
     def by_ops(self) -> Plan:
@@ -379,3 +379,10 @@ def _own(results: list[Any], others: list[Any]) -> None:
         if type(array) is np.ndarray and (id(array) in seen or isinstance(array.base, np.ndarray)):
             one.payload = array.copy()
         seen.add(id(one.payload))
+
+
+def _fitting(graph: Graph, fused: Graph, sizes: Mapping[Symbol, Any], store: Any) -> Plan:
+    """Return a half as one program, where all of it has steps; else op by op."""
+    plan = lowered(fused, sizes, store, RULES)
+    # Between programs and ops values are turned to rows and back, which takes longer than the steps save.
+    return as_ops(graph, sizes) if plan.eager else plan
