@@ -12,6 +12,7 @@ because eager dispatch is what a notebook feels; everything else, and every refu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,9 @@ def _mark(results: Any) -> None:
         value._inference = True
 
 
+_few: Callable[..., Any] = (lambda op, *arrays, **params: None) if eager is None else eager.few
+"""What eager dispatch computes of few values without an op's own code; None where it does not."""
+
 if eager is None:
     APPLY.give(apply)
 else:
@@ -131,15 +135,19 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     else:
         dims = infer_dims(op, inputs, params)
         names = names_in(dims) if op.outputs == 1 else None
-    half = None
+    half, narrow = None, False
     kernel = op.kernel
     if not settled(op, arrays):
         half_kernel = op.half_kernel
         if half_kernel is not None and half_kernel.accepts(*arrays, **params):
-            kernel = half_kernel
+            kernel, narrow = half_kernel, True
         else:
             arrays, half = cast(op, arrays)
-    if kernel is not None and (kernel is op.half_kernel or kernel.accepts(*arrays, **params)):
+    # As a call of few values is computed without this way: who looks on sees the same numbers.
+    out = None if op.small is None or narrow else _few(op, *arrays, **params)
+    if out is not None:
+        pass
+    elif kernel is not None and (narrow or kernel.accepts(*arrays, **params)):
         out = kernel.run(*arrays, **params)
     else:
         token = WARNINGS.set(QUIET)

@@ -124,10 +124,16 @@ void gru_gates_back(const Plain<double>& d, const Plain<double>& before, const P
 
 }  // namespace
 
+void sigmoid_of(const double* x, std::int64_t count, double* out) { LEAF_WIDE(double_run)(DoubleFunction::sigmoid, x, count, out); }
+void softplus_of(const double* x, double beta, double threshold, std::int64_t count, double* out) {
+    LEAF_WIDE(softplus_run)(x, beta, threshold, count, out);
+}
+
 void bind_doubles(nb::module_& module) {
     using nb::arg;
     static constexpr std::pair<const char*, DoubleFunction> functions[] = {
-        {"sin", DoubleFunction::sin}, {"cos", DoubleFunction::cos}, {"sigmoid", DoubleFunction::sigmoid}};
+        {"sin", DoubleFunction::sin}, {"cos", DoubleFunction::cos}, {"sigmoid", DoubleFunction::sigmoid},
+        {"relu", DoubleFunction::relu}};
     for (const auto& [name, kind] : functions)
         module.def(
             name, [kind = kind](const Input<double>& x) { return function_of(x, kind); }, arg("x").noconvert());

@@ -211,6 +211,8 @@ void bind_alike(nb::module_& module) {
 
 }  // namespace
 
+void sigmoid_of(const float* x, std::int64_t count, float* out) { LEAF_WIDE(unary_run<float>)(Unary::sigmoid, x, count, out, false); }
+
 void bind_elementwise(nb::module_& module) {
     using nb::arg;
     module.def("glu", &glu, arg("x").noconvert(), nb::kw_only(), arg("dim"));

@@ -146,6 +146,15 @@ void bind_alike(nb::module_& module) {
 
 }  // namespace
 
+void layer_norm_of_rows(const float* x, std::int64_t rows, std::int64_t columns, const float* weight, const float* bias, double eps,
+                        float* y, float* means, float* rstds) {
+    LEAF_WIDE(layer_norm_rows<float>)(x, rows, columns, weight, bias, eps, y, means, rstds);
+}
+void layer_norm_of_rows(const double* x, std::int64_t rows, std::int64_t columns, const double* weight, const double* bias, double eps,
+                        double* y, double* means, double* rstds) {
+    LEAF_WIDE(layer_norm_rows<double>)(x, rows, columns, weight, bias, eps, y, means, rstds);
+}
+
 void bind_layer_norm(nb::module_& module) {
     bind_alike<float>(module);
     bind_alike<double>(module);

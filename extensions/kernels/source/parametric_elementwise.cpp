@@ -85,6 +85,11 @@ nb::object where(const Input<std::uint8_t>& condition, const Input<float>& a, co
 
 }  // namespace
 
+void softplus_of(const float* x, double beta, double threshold, std::int64_t count, float* out) {
+    const float numbers[3] = {static_cast<float>(beta), static_cast<float>(threshold), 0.f};
+    LEAF_WIDE(shaped_run)(Shaped::softplus, x, numbers, count, out, false);
+}
+
 void bind_shaped(nb::module_& module) {
     using nb::arg;
     static constexpr std::pair<const char*, Shaped> kinds[] = {

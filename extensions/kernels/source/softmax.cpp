@@ -203,6 +203,13 @@ void bind_alike(nb::module_& module) {
 
 }  // namespace
 
+void softmax_of_rows(const float* x, std::int64_t rows, std::int64_t columns, bool logarithm, float* y) {
+    LEAF_WIDE(softmax_rows<float>)(x, rows, columns, logarithm, y);
+}
+void softmax_of_rows(const double* x, std::int64_t rows, std::int64_t columns, bool logarithm, double* y) {
+    LEAF_WIDE(softmax_rows<double>)(x, rows, columns, logarithm, y);
+}
+
 void bind_softmax(nb::module_& module) {
     using nb::arg;
     bind_alike<float>(module);

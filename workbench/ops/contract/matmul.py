@@ -195,6 +195,7 @@ MATMUL = Op(
         BadInput((grid(), grid(3)), {}, DimensionError, "at least 1D"),
     ],
     properties=frozenset({"narrow"}),
+    small="matmul",
     sparse=sparse_rules.matmul,
     batch=batching.matmul,
 )
@@ -274,6 +275,7 @@ LINEAR = Op(
         BadInput((grid(3, 4), grid(2, 4), grid(3)), {}, DimensionError, "the bias [out_features]"),
     ],
     properties=frozenset({"narrow"}),
+    small="linear",
     batch=batching.linear,
 )
 

@@ -122,6 +122,7 @@ SIGMOID = unary(
         else ops.sigmoid_gradient(g, c.out)
     ),
     saves=OUTPUT,
+    small="sigmoid",
 )
 offer(SIGMOID, "[0.0, 2.0]", "tensor([0.5000, 0.8808])", out=True, in_place=True)
 offer(SIGMOID, "[0.0, 2.0]", "tensor([0.5000, 0.8808])", "nn.functional")

@@ -7,9 +7,12 @@
 #include "creation.hpp"
 #include "module.hpp"
 #include "optimizer_step.hpp"
+#include "small_arrays.hpp"
 #include "subscript.hpp"
 #include "views.hpp"
 #include "writes.hpp"
+
+#include <algorithm>
 
 namespace workbench {
 namespace eager {
@@ -32,6 +35,24 @@ PyObject* new_value(PyObject*, PyObject* const* args, Py_ssize_t n) {
         return nullptr;
     }
     return reinterpret_cast<PyObject*>(made(args[0], n == 2 ? args[1] : nullptr));
+}
+
+// few(op, *arrays, **parameters): what calling the op computes of small arrays without its own code; None where it does not.
+PyObject* few(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    if (n < 2 || !PyObject_TypeCheck(args[0], op_base)) {
+        PyErr_SetString(PyExc_TypeError, "few takes an op and its arrays");
+        return nullptr;
+    }
+    auto* op = reinterpret_cast<Op*>(args[0]);
+    if (!op->prepared && !prepare(op)) return nullptr;
+    npy_intp size = 0;
+    for (Py_ssize_t i = 1; i < n; ++i)
+        if (PyArray_Check(args[i])) size = std::max(size, PyArray_SIZE(as_array(args[i])));
+    if (op->small != Small::none && !shows(op->small) && !joins(op->small) && size <= SMALL) {
+        PyObject* out = small_call(op->small, args + 1, n - 1, kwnames);
+        if (out || PyErr_Occurred()) return out;
+    }
+    Py_RETURN_NONE;
 }
 
 PyObject* next_serial(PyObject*, PyObject*) { return PyLong_FromLongLong(serial++); }
@@ -104,6 +125,7 @@ PyMethodDef functions[] = {
     {"new_value", fast(new_value), METH_FASTCALL, "A value around an array."},
     {"walk", fast(walk), METH_FASTCALL, "The walk over the tape."},
     {"recall", fast(recall), METH_FASTCALL, "A recorded call, for its gradient rule."},
+    {"few", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(few)), METH_FASTCALL | METH_KEYWORDS, "What is computed of small arrays."},
     {"stretched", fast(stretched), METH_FASTCALL, "A view with dims of size 1 repeated."},
     {"next_serial", next_serial, METH_NOARGS, "The next number of a recorded call."},
     {"optimizer_step", fast(optimizer_step), METH_FASTCALL, "One step of an optimizer."},

@@ -83,6 +83,9 @@ bool small_of(PyObject* op, Small& out) {
     static constexpr std::pair<std::string_view, Small> words[] = {
         {"add", Small::add},       {"sub", Small::sub},       {"mul", Small::mul}, {"div", Small::div},
         {"neg", Small::neg},       {"relu", Small::relu},     {"sum", Small::sum}, {"sum_to", Small::sum_to},
+        {"sigmoid", Small::sigmoid}, {"softplus", Small::softplus}, {"mean", Small::mean},
+        {"softmax", Small::softmax}, {"log_softmax", Small::log_softmax},
+        {"layer_norm", Small::layer_norm}, {"linear", Small::linear}, {"matmul", Small::matmul},
         {"expand", Small::expand}, {"relu_gradient", Small::relu_gradient},
         {"eq", Small::eq},         {"ne", Small::ne},         {"lt", Small::lt},
         {"le", Small::le},         {"gt", Small::gt},         {"ge", Small::ge},

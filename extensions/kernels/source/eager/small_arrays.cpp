@@ -1,11 +1,13 @@
 #include "small_arrays.hpp"
 
+#include "../doubles.hpp"
+#include "../elementwise.hpp"
+#include "../parametric_elementwise.hpp"
+
 namespace workbench::eager {
 namespace {
 
 constexpr long long EXACT = 1LL << 24; // whole numbers up to here are floats of every type
-
-bool simple(PyObject* array) { return PyArray_CheckExact(array) && PyArray_ISCARRAY_RO(as_array(array)); }
 
 // Says whether the dims of `b` are the last ones of `a`: then b repeats along a's memory.
 bool ends_with(PyArrayObject* a, PyArrayObject* b) {
@@ -14,11 +16,6 @@ bool ends_with(PyArrayObject* a, PyArrayObject* b) {
     for (int d = 0; d < PyArray_NDIM(b); ++d)
         if (PyArray_DIM(a, d + extra) != PyArray_DIM(b, d)) return false;
     return true;
-}
-
-template <class T>
-T* data(PyObject* array) {
-    return static_cast<T*>(PyArray_DATA(as_array(array)));
 }
 
 template <class T, class R, class F>
@@ -68,22 +65,19 @@ void small_comparison(Small small, const T* a, npy_intp na, const T* b, npy_intp
 }
 
 bool compares(Small small) { return small >= Small::eq && small <= Small::ge; }
+bool pairs(Small small) { return (small >= Small::add && small <= Small::relu_gradient) || compares(small); }
 
 template <class T>
-void small_unary(Small small, const T* a, T* out, npy_intp n) {
-    if (small == Small::neg)
-        for (npy_intp i = 0; i < n; ++i) out[i] = -a[i];
-    else // relu, which lets NaN through
-        for (npy_intp i = 0; i < n; ++i) out[i] = a[i] > 0 || a[i] != a[i] ? a[i] : T(0);
-}
-
-// Sums blocks of n values that lie one after the other.
-template <class T>
-void small_sum(const T* a, npy_intp blocks, T* out, npy_intp n) {
-    double sums[SMALL] = {};
-    for (npy_intp block = 0; block < blocks; ++block)
-        for (npy_intp i = 0; i < n; ++i) sums[i] += a[block * n + i];
-    for (npy_intp i = 0; i < n; ++i) out[i] = static_cast<T>(sums[i]);
+void small_unary(Small small, const T* a, const double* numbers, T* out, npy_intp n) {
+    switch (small) {
+        case Small::neg:
+            for (npy_intp i = 0; i < n; ++i) out[i] = -a[i];
+            return;
+        case Small::sigmoid: return sigmoid_of(a, n, out);
+        case Small::softplus: return softplus_of(a, numbers[0], numbers[1], n, out);
+        default: // relu, which lets NaN and either zero through
+            for (npy_intp i = 0; i < n; ++i) out[i] = a[i] < 0 ? T(0) : a[i];
+    }
 }
 
 // One operand of small arithmetic: an array of the type, or a number kept as one value of it.
@@ -137,33 +131,10 @@ bool pairs_whole(Small small) {
     return small == Small::add || small == Small::sub || small == Small::mul || compares(small);
 }
 
-// Says whether `dims` holds every dim from 0 to ndim - 1 once, in order.
-bool all_dims(PyObject* dims, int ndim) {
-    if (!PyTuple_Check(dims) || PyTuple_GET_SIZE(dims) != ndim) return false;
-    for (int d = 0; d < ndim; ++d) {
-        PyObject* one = PyTuple_GET_ITEM(dims, d);
-        int overflow = 0;
-        if (!PyLong_CheckExact(one) || PyLong_AsLongAndOverflow(one, &overflow) != d || overflow) return false;
-    }
-    return true;
-}
-
-// Says whether `sizes` are those of the last dims of the array, and fewer than all.
-bool last_sizes(PyObject* sizes, PyArrayObject* array) {
-    if (!PyTuple_Check(sizes)) return false;
-    Py_ssize_t dims = PyTuple_GET_SIZE(sizes), extra = PyArray_NDIM(array) - dims;
-    if (extra < 1) return false;
-    for (Py_ssize_t d = 0; d < dims; ++d) {
-        PyObject* one = PyTuple_GET_ITEM(sizes, d);
-        int overflow = 0;
-        if (!PyLong_CheckExact(one)) return false;
-        if (PyLong_AsLongLongAndOverflow(one, &overflow) != PyArray_DIM(array, d + extra) || overflow) return false;
-    }
-    return true;
-}
-
-bool named(PyObject* kwnames, Py_ssize_t i, const char* word) {
-    return PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), word) == 0;
+// Reads two parameters of these names that are numbers; false for anything else.
+bool numbers_are(PyObject* kwnames, PyObject* const* values, double* numbers, const char* first, const char* second) {
+    return kwnames && PyTuple_GET_SIZE(kwnames) == 2 && named(kwnames, 0, first) && named(kwnames, 1, second) &&
+           number(values[0], numbers[0]) && number(values[1], numbers[1]);
 }
 
 } // namespace
@@ -177,53 +148,19 @@ PyObject* small_call(Small small, PyObject* const* arrays, Py_ssize_t n, PyObjec
     if (size > SMALL) return nullptr;
     if (type == NPY_INT64) return kwnames || n != 2 || !pairs_whole(small) ? nullptr : small_pair<npy_int64>(small, type, arrays[0], arrays[1]);
     if (type != NPY_FLOAT && type != NPY_DOUBLE) return nullptr;
-    Py_ssize_t words = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    bool single = type == NPY_FLOAT;
-    npy_intp* sizes = PyArray_DIMS(array);
-    int dims = PyArray_NDIM(array);
-    switch (small) {
-        case Small::add:
-        case Small::sub:
-        case Small::mul:
-        case Small::div:
-        case Small::relu_gradient:
-        case Small::eq:
-        case Small::ne:
-        case Small::lt:
-        case Small::le:
-        case Small::gt:
-        case Small::ge:
-            if (n != 2 || words) return nullptr;
-            return single ? small_pair<float>(small, type, arrays[0], arrays[1])
-                          : small_pair<double>(small, type, arrays[0], arrays[1]);
-        case Small::neg:
-        case Small::relu: {
-            if (n != 1 || words || !simple(first)) return nullptr;
-            PyObject* out = PyArray_SimpleNew(dims, sizes, type);
-            if (!out) return nullptr;
-            single ? small_unary(small, data<float>(first), data<float>(out), size)
-                   : small_unary(small, data<double>(first), data<double>(out), size);
-            return out;
-        }
-        case Small::sum: // over all dims, none kept
-            if (n != 1 || words != 2 || !named(kwnames, 0, "dim") || !named(kwnames, 1, "keepdim") ||
-                !all_dims(arrays[1], dims) || arrays[2] != Py_False)
-                return nullptr;
-            dims = 0;
-            break;
-        case Small::sum_to: // to the sizes of the last dims
-            if (n != 1 || words != 1 || !named(kwnames, 0, "sizes") || !last_sizes(arrays[1], array)) return nullptr;
-            sizes += dims - PyTuple_GET_SIZE(arrays[1]);
-            dims = static_cast<int>(PyTuple_GET_SIZE(arrays[1]));
-            break;
-        default: return nullptr;
-    }
-    if (!simple(first) || size == 0) return nullptr;
-    PyObject* out = PyArray_SimpleNew(dims, sizes, type);
+    if (small >= Small::sum && small <= Small::matmul)
+        return type == NPY_FLOAT ? small_rows<float>(small, arrays, n, kwnames) : small_rows<double>(small, arrays, n, kwnames);
+    if (pairs(small))
+        return kwnames || n != 2 ? nullptr
+               : type == NPY_FLOAT ? small_pair<float>(small, type, arrays[0], arrays[1])
+                                   : small_pair<double>(small, type, arrays[0], arrays[1]);
+    if (n != 1 || small < Small::neg || small > Small::softplus || !simple(first)) return nullptr;
+    double numbers[2] = {};
+    if (small == Small::softplus ? !numbers_are(kwnames, arrays + 1, numbers, "beta", "threshold") : kwnames != nullptr) return nullptr;
+    PyObject* out = PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), type);
     if (!out) return nullptr;
-    npy_intp kept = PyArray_SIZE(as_array(out));
-    single ? small_sum(data<float>(first), size / kept, data<float>(out), kept)
-           : small_sum(data<double>(first), size / kept, data<double>(out), kept);
+    type == NPY_FLOAT ? small_unary(small, data<float>(first), numbers, data<float>(out), size)
+                      : small_unary(small, data<double>(first), numbers, data<double>(out), size);
     return out;
 }
 

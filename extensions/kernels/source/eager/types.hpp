@@ -134,7 +134,9 @@ bool add_values(PyObject* module);
 
 // What small arrays are computed with right here: for them a call of NumPy costs more than the numbers.
 enum class Small {
-    none, add, sub, mul, div, neg, relu, relu_gradient, sum, sum_to,
+    none, add, sub, mul, div, relu_gradient, // of pairs
+    neg, relu, sigmoid, softplus,
+    sum, mean, sum_to, softmax, log_softmax, layer_norm, linear, matmul, // along rows: see small_rows.cpp
     eq, ne, lt, le, gt, ge,
     cat, stack, // see joining.hpp
     expand, index, permute, reshape, squeeze, unsqueeze, flatten, // views: see views.hpp

@@ -4,6 +4,7 @@
 template <DoubleFunction kind>
 static WORKBENCH_INLINE doubles function_of(doubles x) {
     if constexpr (kind == DoubleFunction::sigmoid) return logistic(x);
+    if constexpr (kind == DoubleFunction::relu) return x < 0.0 ? every(0.0) : x;
     return turned_anyhow<kind == DoubleFunction::cos>(x);
 }
 
@@ -16,6 +17,7 @@ static void double_run(DoubleFunction kind, const double* x, std::int64_t count,
         case DoubleFunction::sin: double_run_of<DoubleFunction::sin>(x, count, out); break;
         case DoubleFunction::cos: double_run_of<DoubleFunction::cos>(x, count, out); break;
         case DoubleFunction::sigmoid: double_run_of<DoubleFunction::sigmoid>(x, count, out); break;
+        case DoubleFunction::relu: double_run_of<DoubleFunction::relu>(x, count, out); break;
     }
 }
 

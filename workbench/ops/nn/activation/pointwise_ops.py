@@ -28,6 +28,7 @@ def _shaped(
     curvature: Callable[..., Any] | None = None,
     dtype: DTypeRule = FLOAT,
     reference: str | None = None,
+    small: str | None = None,
 ) -> tuple[Op, Op]:
     """Declare y = f(x), and the op ``<name>_gradient`` that takes a gradient through it.
 
@@ -62,6 +63,7 @@ def _shaped(
             Sample((grid(4, 3, 2).transpose(2, 0, 1),), params),
         ],
         properties=frozenset({"elementwise", "same"}),
+        small=small,
     )
     gradient = Op(
         name=f"{name}_gradient",
@@ -165,7 +167,8 @@ THRESHOLD, THRESHOLD_GRADIENT = _shaped(
 
 
 def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    return np.where(x > 0, x * scale, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale))
+    # Either zero keeps its sign.
+    return np.where(x < 0, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale)
 
 
 def _elu_passed(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
@@ -215,6 +218,7 @@ SOFTPLUS, SOFTPLUS_GRADIENT = _shaped(
     {"beta": 1.5, "threshold": 20.0},
     curvature=_softplus_curvature,
     reference="Dugas et al. 2001",
+    small="softplus",
 )
 
 
@@ -227,7 +231,7 @@ LOGSIGMOID, LOGSIGMOID_GRADIENT = _shaped(
     "logsigmoid",
     "Logarithm of the logistic function.",
     "y = -ln(1 + e^-x)",
-    lambda x: -np.logaddexp(-x, x.dtype.type(0)),
+    lambda x: 0 - np.logaddexp(-x, x.dtype.type(0)),  # of infinity 0, not -0
     lambda g, x: g * logistic(-x),
     {},
     curvature=_logsigmoid_curvature,

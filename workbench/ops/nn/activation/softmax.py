@@ -110,7 +110,8 @@ def _declared(
         saves=OUTPUT,
         cost=lambda dims, out, **params: 5.0 * out.numel,
         samples=_samples,
-        properties=frozenset({"wide"}),
+        properties=frozenset({"same", "wide"}),
+        small=name,
     )
 
 

@@ -100,6 +100,7 @@ LAYER_NORM = Op(
     tolerance=1e-5,
     properties=frozenset({"wide"}),
     batch=batching.last_dims,
+    small="layer_norm",
 )
 
 
