@@ -89,9 +89,10 @@ def _clamp(do: Builder, x: int, low: float | None, high: float | None) -> int:
 
 
 def _clamp_one(do: Builder, x: int, low: float | None, high: float | None) -> int:
+    # The bound comes first: of two zeros the second stays, which is x.
     if low is not None:
-        return do("maximum", x, do.constant(low))
-    return x if high is None else do("minimum", x, do.constant(high))
+        return do("maximum", do.constant(low), x)
+    return x if high is None else do("minimum", do.constant(high), x)
 
 
 def _pow(do: Builder, x: int, power: int) -> int:

@@ -140,7 +140,16 @@ if native is not None:
     _enter(native.bfloat16, BFLOAT16, ("bfloat16",), ("relu", *_SMOOTH))
     for _name in ("glu", "glu_gradient"):
         register(Kernel(_name, getattr(native, _name), _accepts_halves))
-    register(Kernel("relu", native.relu, is_medium, least=MEDIUM, into=native.relu_into))
+    register(
+        Kernel(
+            "relu",
+            native.relu,
+            lambda x: is_medium(x) or _accepts_doubles(x),
+            ("float32 or float64",),
+            MEDIUM,
+            native.relu_into,
+        )
+    )
     for _name in ("sin", "cos"):
         register(Kernel(_name, getattr(native, _name), _accepts_doubles, ("float64",), _WORTH_A_CALL))
     register(Kernel("sigmoid", native.sigmoid, _accepts_either))

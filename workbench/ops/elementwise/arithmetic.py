@@ -222,11 +222,21 @@ DIV_TRUNC = binary(
     saves=NOTHING,
     dtype=real_only("div_trunc"),
 )
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    found = np.remainder(a, b)
+    # Nothing that is left has the sign of the dividend, as what C leaves; NumPy gives it that of the divisor.
+    if found.dtype.kind == "f":
+        found = np.where(found == 0, np.copysign(found, a), found)
+    return found
+
+
 REMAINDER = binary(
     "remainder",
     "Remainder of the division that rounds down: it has the sign of the divisor.",
     "y = a - b·⌊a/b⌋",
-    _checked(np.remainder),
+    _checked(_remainder),
     lambda c, g: (
         (lambda: g),
         (lambda: ops.neg(ops.mul(g, ops.div_floor(*c.inputs)))),

@@ -102,6 +102,19 @@ def _clamp_vjp(c: Call, g: Any, low: float | None, high: float | None) -> Any:
     return g
 
 
+def _clip(x: Any, low: Any, high: Any) -> Any:
+    if low is None and high is None:
+        return x.copy()
+    # Of two zeros NumPy's loops return either; as in PyTorch, what meets one bound stays what it is.
+    if x.dtype.kind == "f" and (high if low is None else low) == 0 and (low is None or high is None):
+        return (
+            np.where(x > high, x.dtype.type(high), x)
+            if low is None
+            else np.where(x < low, x.dtype.type(low), x)
+        )
+    return np.clip(x, low, high)
+
+
 CLAMP = Op(
     name="clamp",
     doc="Keep values within bounds.",
@@ -109,7 +122,7 @@ CLAMP = Op(
     dims=lambda x, low, high: x,
     rule="names and sizes pass through",
     dtype=real_only("clamp", KEEP),
-    forward=lambda x, low, high: np.clip(x, low, high) if (low, high) != (None, None) else x.copy(),
+    forward=_clip,
     vjp=lambda c, g: (_clamp_vjp(c, g, **c.params),),
     saves=INPUT,
     samples=lambda: [

@@ -32,13 +32,16 @@ def special(
     scipy: str = "",
     saves: Saves = Saves(output=False),  # noqa: B008  a frozen record
     domain: tuple[float, float] = (0.3, 2.0),
+    odd: bool = False,
     reference: str | None = None,
 ) -> Op:
     """Declare a function that SciPy computes, under its own name there or another."""
 
     def forward(x: Any) -> Any:
         # Looked up at the call: SciPy takes time to import.
-        return getattr(scipy_special, scipy or name)(x)
+        found = getattr(scipy_special, scipy or name)(x)
+        # SciPy forgets the sign of zero here and there; an odd function that rises has it from its operand.
+        return np.copysign(found, x) if odd else found
 
     return unary(
         name,
@@ -224,6 +227,7 @@ ERFINV = special(
     lambda c, g: ops.mul(g, ops.mul(ops.exp(ops.mul(c.out, c.out)), math.sqrt(math.pi) / 2)),
     saves=OUTPUT,
     domain=(-0.8, 0.8),
+    odd=True,
     reference="DLMF 7.17",
 )
 offer(

@@ -76,7 +76,8 @@ static WORKBENCH_INLINE floats hyperbolic_tangent(floats x) {
     series = series * square + 1.33333132e-1f;
     series = series * square - 3.33333343e-1f;
     const floats size = magnitude(x), large = 1.f - 2.f / (exponential(size + size) + 1.f);
-    return size < 0.6f ? x + x * square * series : (x != x ? x : signed_as(large, x));
+    // Of the magnitude, so that the sign of zero is that of x.
+    return x != x ? x : signed_as(size < 0.6f ? size + size * square * series : large, x);
 }
 
 static WORKBENCH_INLINE floats logistic(floats x) { return 1.f / (1.f + exponential(-x)); }

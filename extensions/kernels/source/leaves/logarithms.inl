@@ -46,7 +46,8 @@ static WORKBENCH_INLINE floats decimal_logarithm(floats x) {
 static WORKBENCH_INLINE floats logarithm_beside_one(floats x) {
     const floats sum = 1.f + x, lost = x - (sum - 1.f);
     const floats found = logarithm(sum) + lost / sum;
-    return sum > 0.f ? (sum == __builtin_inff() ? x : found) : logarithm(sum);
+    // The sign is that of x, of zero as well.
+    return sum > 0.f ? (sum == __builtin_inff() ? x : signed_as(magnitude(found), x)) : logarithm(sum);
 }
 
 static WORKBENCH_INLINE floats power_of_two(floats x) {

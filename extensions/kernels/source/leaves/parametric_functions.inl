@@ -11,7 +11,8 @@ static WORKBENCH_INLINE floats exponential_less_one(floats x) {
     series = series * x + 1.f / 24.f;
     series = series * x + 1.f / 6.f;
     series = series * x + 0.5f;
-    return magnitude(x) < 0.75f ? x + x * x * series : exponential(x) - 1.f;
+    const floats found = magnitude(x) < 0.75f ? x + x * x * series : exponential(x) - 1.f;
+    return x == 0.f ? x : found;  // either zero is its own
 }
 
 // ln(1 + e^x), without overflow on either side.
@@ -41,12 +42,12 @@ static WORKBENCH_INLINE floats shaped(floats x, floats p, floats q, floats r) {
         return above > q ? q : above;
     }
     if constexpr (kind == Shaped::leaky_relu) return x > 0.f ? x : x * p;
-    if constexpr (kind == Shaped::elu) return x > 0.f ? x * q : exponential_less_one((x > 0.f ? all(0.f) : x) * r) * p;
+    if constexpr (kind == Shaped::elu) return x < 0.f ? exponential_less_one((x > 0.f ? all(0.f) : x) * r) * p : x * q;
     if constexpr (kind == Shaped::softplus) {
         const floats scaled = x * p;
         return scaled > q ? x : softly_above(scaled) / p;
     }
-    if constexpr (kind == Shaped::logsigmoid) return -softly_above(-x);
+    if constexpr (kind == Shaped::logsigmoid) return 0.f - softly_above(-x);  // at infinity 0, not -0
     if constexpr (kind == Shaped::hardsigmoid) return six_at_most(x) / 6.f;
     if constexpr (kind == Shaped::hardswish) return x * (six_at_most(x) / 6.f);
     if constexpr (kind == Shaped::mish) {

@@ -35,18 +35,31 @@ from workbench.ops.offer import offered
 
 OUTPUT = Saves((), output=True)
 
+
+def _relu(x: Any, out: Any = None) -> Any:
+    if x.dtype.kind != "f":
+        return np.maximum(x, 0, out=out)
+    # Not the larger of x and 0: of two zeros NumPy's loops return either, and -0 stays as it is.
+    if out is None:
+        return np.where(x < 0, x.dtype.type(0), x)
+    if out is not x:
+        np.copyto(out, x)
+    np.putmask(out, out < 0, 0)
+    return out
+
+
 RELU = unary(
     "relu",
     "Rectified linear unit.",
     "y = max(x, 0)",
-    lambda x: np.maximum(x, 0),
+    _relu,
     lambda c, g: ops.relu_gradient(g, c.out),
     saves=OUTPUT,
     dtype=real_only("relu"),
     quantized=lambda q: q.with_codes(np.maximum(q.codes, q.zero_point_like_codes()), same_places=True),
     reference="Nair and Hinton 2010",
     small="relu",
-    into=lambda x, out: np.maximum(x, 0, out=out),
+    into=_relu,
 )
 RELU_GRADIENT = binary(
     "relu_gradient",
