@@ -270,12 +270,8 @@ _RAGGED = (
     "tensors of rows of different lengths are not here: nn.utils.rnn.pad_sequence(rows, batch_first=True) pads them, "
     "and nn.utils.rnn.pack_sequence(rows, enforce_sorted=False) packs them for recurrent layers"
 )
-_STEPS = (
-    "a layer does it with its own weights: wb.nn.LSTM, wb.nn.GRU, wb.nn.RNN, and their cells for single steps"
-)
 _ELSEWHERE = {
-    "_VF": _STEPS,
-    **dict.fromkeys(("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_tanh"), _STEPS),
+    "_VF": "its functions are in wb itself: wb.lstm, wb.gru, wb.rnn_tanh, and their cells for single steps",
     "_C": "it is PyTorch's compiled part: whatever a program looks for there has a name of its own",
     "_dynamo": "wb.compile has no settings, and wb.compiler.explain says what became of a function: leave them out",
     "_inductor": "wb.compile has no settings, and wb.compiler.explain says what became of a function: leave them out",

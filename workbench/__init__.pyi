@@ -903,6 +903,15 @@ def grid_sampler_3d(input: _Tensor, grid: _Tensor, interpolation_mode: _int, pad
 def group_norm(input: _Tensor, num_groups: _int, weight: _Tensor | None = None, bias: _Tensor | None = None, eps: _float = 1e-05) -> _Tensor:
     """Scale each group of channels of [N, C, …] by its mean and variance: (x - E[x]) / √(Var[x] + ε)·weight + bias."""
 
+@_overload
+def gru(input: _Tensor, hx: _Tensor, params: _Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> _tuple[_Tensor, _Tensor]:
+    """Return what layers of gated recurrent units give of their weights: output and last state."""
+@_overload
+def gru(data: _Tensor, batch_sizes: _Tensor, hx: _Tensor, params: _Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> _tuple[_Tensor, _Tensor]: ...
+
+def gru_cell(input: _Tensor, hx: _Tensor, w_ih: _Tensor, w_hh: _Tensor, b_ih: _Tensor | None = None, b_hh: _Tensor | None = None) -> _Tensor:
+    """Return the next state [N, hidden] of a step of gated recurrent units; see `nn.GRUCell`."""
+
 def gt(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Greater."""
 
@@ -1139,6 +1148,15 @@ def logit_(input: _Tensor, eps: _float | None = None) -> _Tensor:
 
 def logsumexp(input: _Tensor, dim: _DimsLike | None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """Logarithm of the sum of exponentials over dims, without overflow: y = ln Σ e^x."""
+
+@_overload
+def lstm(input: _Tensor, hx: _Sequence[_Tensor], params: _Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> _tuple[_Tensor, _Tensor, _Tensor]:
+    """Return what layers of long short-term memory give of their weights: output, last h and last c."""
+@_overload
+def lstm(data: _Tensor, batch_sizes: _Tensor, hx: _Sequence[_Tensor], params: _Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> _tuple[_Tensor, _Tensor, _Tensor]: ...
+
+def lstm_cell(input: _Tensor, hx: _Sequence[_Tensor], w_ih: _Tensor, w_hh: _Tensor, b_ih: _Tensor | None = None, b_hh: _Tensor | None = None) -> _tuple[_Tensor, _Tensor]:
+    """Return the next h and c [N, hidden] of a step of long short-term memory; see `nn.LSTMCell`."""
 
 def lt(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tensor:
     """Less."""
@@ -1504,6 +1522,24 @@ def resolve_neg(input: _Tensor) -> _Tensor:
 
 def rms_norm(input: _Tensor, normalized_shape: _Shape, weight: _Tensor | None = None, eps: _float | None = None) -> _Tensor:
     """Scale each sample by the root mean square of its last dims: x / √(E[x²] + ε)·weight."""
+
+@_overload
+def rnn_relu(input: _Tensor, hx: _Tensor, params: _Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> _tuple[_Tensor, _Tensor]:
+    """Return what layers of Elman's kind, with max(0, …), give of their weights: output and last state."""
+@_overload
+def rnn_relu(data: _Tensor, batch_sizes: _Tensor, hx: _Tensor, params: _Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> _tuple[_Tensor, _Tensor]: ...
+
+def rnn_relu_cell(input: _Tensor, hx: _Tensor, w_ih: _Tensor, w_hh: _Tensor, b_ih: _Tensor | None = None, b_hh: _Tensor | None = None) -> _Tensor:
+    """Return the next state [N, hidden] of a step of Elman's kind, with max(0, …); see `nn.RNNCell`."""
+
+@_overload
+def rnn_tanh(input: _Tensor, hx: _Tensor, params: _Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> _tuple[_Tensor, _Tensor]:
+    """Return what layers of Elman's kind, with tanh, give of their weights: output and last state."""
+@_overload
+def rnn_tanh(data: _Tensor, batch_sizes: _Tensor, hx: _Tensor, params: _Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> _tuple[_Tensor, _Tensor]: ...
+
+def rnn_tanh_cell(input: _Tensor, hx: _Tensor, w_ih: _Tensor, w_hh: _Tensor, b_ih: _Tensor | None = None, b_hh: _Tensor | None = None) -> _Tensor:
+    """Return the next state [N, hidden] of a step of Elman's kind, with tanh; see `nn.RNNCell`."""
 
 def roll(input: _Tensor, shifts: _Size, dims: _DimsLike | None = None) -> _Tensor:
     """Move entries along dims by `shifts`; what leaves at one end enters at the other."""

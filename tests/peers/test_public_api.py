@@ -47,7 +47,7 @@ ABSENT: dict[str, dict[str, str]] = {
         SPARSE: "ccol_* col_* crow_* row_* indices_copy values_copy dsmm hsmm hspmm smm saddmm sspaddmm "
         "*_sparse_ sparse_*",
         TYPES: "bit bits* chalf complex32 float4* float8* int? uint* quint*",
-        STEPS: "gru gru_cell lstm lstm_cell rnn_* quantized_* quantize_per_tensor_dynamic native_* "
+        STEPS: "quantized_* quantize_per_tensor_dynamic native_* "
         "max_pool1d_with_indices "
         "embedding_bag embedding_renorm_ feature_dropout* norm_except_dim segment_reduce",
         SPELT: "as_strided_ celu_ detach_ detach_copy fill_ resize_as_ rrelu rrelu_ selu_ threshold_ zero_ "

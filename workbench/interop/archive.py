@@ -24,6 +24,7 @@ from workbench.core.value import labelled, new
 from workbench.graph import Graph, GraphError, check, parse, text
 from workbench.interop import safetensors
 from workbench.interop.stored_zip import StoredZip, add
+from workbench.nn import graph_words as graph_words  # what graphs call by the names of that room
 from workbench.tensor import Tensor
 
 __all__ = [

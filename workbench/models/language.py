@@ -101,7 +101,9 @@ class WordLanguageModel(nn.Module):
         else:
             nn.init.uniform_(self.decoder.weight, -0.1, 0.1)
 
-    def forward(self, words: Any, state: Any = None) -> tuple[Any, Any]:
+    def forward(
+        self, words: Tensor, state: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Return the scores of the next words, and the state to go on from."""
         output, state = self.lstm(self.dropout(self.embedding(words)), state)
         scores = self.decoder(self.dropout(output))

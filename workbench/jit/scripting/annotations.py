@@ -212,8 +212,14 @@ def _of_generic(origin: Any, parts: tuple[Any, ...]) -> Type | None:
 
 def _record(cls: Any) -> Type:
     """Return the type of a named tuple; fields without annotations are tensors."""
-    hints = annotations_of(cls)
+    # A class made from a named tuple has the fields of that.
+    hints: dict[str, Any] = {}
+    for one in cls.__mro__[::-1]:
+        hints |= annotations_of(one)
     around = vars(inspect.getmodule(cls) or builtins)
+    if cls.__module__.startswith("workbench."):
+        # While Python runs, the name stands for anything in rooms below the tensor's.
+        around = {**around, "Tensor": Tensor}
     source = Source(getattr(inspect.getmodule(cls), "__file__", None) or "<unknown>", 1, (), 0)
     kinds = []
     for field in cls._fields:

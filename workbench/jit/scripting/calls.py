@@ -39,6 +39,7 @@ from workbench.jit.scripting.declared import arguments_of, result_kind
 from workbench.jit.scripting.expressions import EXAMPLES, NUMBERS
 from workbench.jit.scripting.statements import Statements
 from workbench.jit.scripting.things import Bound, Known, Many, Nested, Part, PartMethod
+from workbench.nn.graph_words import word_for
 from workbench.tensor import Tensor
 
 __all__ = ["Arguments", "Calls"]
@@ -132,7 +133,7 @@ class Calls(Statements):
         raise self.error(tree, f"{ast.unparse(tree.func)} cannot be called")
 
     def _call_known(self, value: Any, arguments: Arguments, tree: ast.Call, wanted: Type | None) -> Any:
-        entry = value if isinstance(value, Op) else named_for(value)
+        entry = value if isinstance(value, Op) else named_for(value) or word_for(value)
         if entry is not None:
             name = entry.name
             if not isinstance(entry, Op) and name.partition(".")[0] in ("math", "operator"):

@@ -23,6 +23,8 @@ from workbench.graph.types import (
     Type,
 )
 from workbench.jit.kinds import DEVICE, DTYPE, NUMBER, OPAQUE, Item, RecordKind, optional
+from workbench.jit.scripting.annotations import kind_of_class
+from workbench.nn.utils.rnn import PackedSequence
 from workbench.tensor import Tensor
 
 __all__ = ["arguments_of", "attribute_kind", "result_kind"]
@@ -134,8 +136,10 @@ def _kind(tree: ast.expr, around: Mapping[str, Any]) -> Type | None:
 
 
 def _record(thing: Any) -> Type | None:
-    """Return the type of a named tuple of tensors, such as values and indices."""
+    """Return the type of a named tuple: as its fields are annotated, else of tensors, such as values and indices."""
     fields = getattr(thing, "_fields", None)
+    if thing is PackedSequence:
+        return kind_of_class(thing)
     return RecordKind(thing.__name__, tuple(fields), (TENSOR,) * len(fields)) if fields else None
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench import nn
-from workbench.graph.types import TENSOR, TupleType, Type
 from workbench.nn import functional as F
 from workbench.tensor import Tensor
 
@@ -22,32 +21,27 @@ class _Layers:
     """Which function says what a layer does."""
 
     def __init__(self) -> None:
-        self._written: dict[type, tuple[_Forward, Callable[[Any], bool]]] = {}
+        self._written: dict[tuple[type, bool], list[tuple[_Forward, Callable[[Any], bool]]]] = {}
 
     def put(
-        self, *classes: type, where: Callable[[Any], bool] = lambda module: True
+        self, *classes: type, where: Callable[[Any], bool] = lambda module: True, packed: bool = False
     ) -> Callable[[_Forward], _Forward]:
-        """Declare that a function says what modules of these classes do, where `where` holds for them."""
+        """Declare that a function says what modules of these classes do, where `where` holds for them.
+
+        With `packed` it is what they do with sequences that are packed.
+        """
 
         def declare(function: _Forward) -> _Forward:
             for one in classes:
-                self._written[one] = function, where
+                self._written.setdefault((one, packed), []).append((function, where))
             return function
 
         return declare
 
-    def of(self, module: Any) -> _Forward | None:
+    def of(self, module: Any, packed: bool = False) -> _Forward | None:
         """Return what says what a module does; None where nothing does, as for a class made from one of the house's."""
-        found = self._written.get(type(module))
-        return found[0] if found is not None and found[1](module) else None
-
-    def gives(self, module: Any) -> Type:
-        """Return what a module that is kept whole gives."""
-        if isinstance(module, nn.LSTM):
-            return TupleType((TENSOR, TupleType((TENSOR, TENSOR))))
-        if isinstance(module, nn.RNNBase | nn.LSTMCell):
-            return TupleType((TENSOR, TENSOR))
-        return TENSOR
+        several = self._written.get((type(module), packed), ())
+        return next((function for function, where in several if where(module)), None)
 
 
 LAYERS = _Layers()

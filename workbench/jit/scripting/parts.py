@@ -25,6 +25,8 @@ from workbench.graph.types import (
 from workbench.jit import guards
 from workbench.jit.kinds import Item
 from workbench.jit.script_modules import ScriptModule
+from workbench.jit.scripting import attention_layers as attention_layers  # in `LAYERS` when they are read
+from workbench.jit.scripting import recurrent_layers as recurrent_layers
 from workbench.jit.scripting.annotations import Annotations, kind_of_class
 from workbench.jit.scripting.calls import Arguments
 from workbench.jit.scripting.classes import Classes
@@ -33,6 +35,7 @@ from workbench.jit.scripting.functions import Signature, give
 from workbench.jit.scripting.layers import LAYERS
 from workbench.jit.scripting.things import Known, Many, Part, PartMethod
 from workbench.nn import Module, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from workbench.nn.utils.rnn import PackedSequence
 
 __all__ = ["Assigned", "Parts", "copied"]
 
@@ -79,7 +82,8 @@ class Parts(Classes):
         if found is None and not hasattr(module, name):
             raise self.error(tree, f"Module '{type(module).__name__}' has no attribute '{name}'", _WHERE)
         if inspect.isfunction(found):
-            return PartMethod(part, name)
+            # One that was put there is called as it is: it has no self.
+            return Known(found) if name in vars(module) else PartMethod(part, name)
         if isinstance(found, staticmethod):
             return Known(found.__func__)
         if isinstance(found, property):
@@ -87,6 +91,11 @@ class Parts(Classes):
         return self._attribute(part, name, getattr(module, name), tree)
 
     def _property(self, part: Part, found: property, name: str) -> Item:
+        if name == "_flat_weights":
+            paths = {id(one): path for path, one in part.module._parameters.items()}
+            weights = [paths[id(one)] for one in part.module._flat_weights]
+            return self.new_list([self._tensor(self._path(part, one), part.module._parameters[one]) for one in weights],
+                                 TENSOR, self.tree)  # fmt: skip
         signature = self.signature(found.fget, method=True)
         return self.inlined(signature, {}, name, self_=part)
 
@@ -238,7 +247,7 @@ class Parts(Classes):
             for name, one in module._modules.items():
                 thing = self.call_part(Part(one, self._path(part, name)), Arguments([thing], {}, []), tree)
             return thing
-        written = LAYERS.of(module)
+        written = LAYERS.of(module, packed=_is_packed(arguments))
         if written is not None:
             signature = self.signature(written, method=True)
             return self.inlined(signature, self.bound(signature, arguments, tree, type(module).__name__),
@@ -267,7 +276,7 @@ class Parts(Classes):
         self.whole.add(part.path)
         inputs, params = self.operands(arguments, tree)
         keywords = {name: one.operand for name, one in params.items()}
-        kind = LAYERS.gives(part.module)
+        kind: Type = TENSOR
         if isinstance(part.module, ScriptModule) and "forward" in part.module._boundaries:
             kind = part.module._boundaries["forward"].result
         return self.emit(LeafModule(part.path), tuple(one.operand for one in inputs), kind, **keywords)
@@ -369,6 +378,12 @@ def _any_tensor(kind: Type) -> Type:
 
 def _of_house(module: Any) -> bool:
     return type(module).__module__.startswith("workbench.")
+
+
+def _is_packed(arguments: Arguments) -> bool:
+    """Say whether a layer is given sequences that are packed."""
+    given = [*arguments.things[:1], *(one for name, one in arguments.keywords.items() if name == "input")]
+    return any(isinstance(one, Item) and getattr(one.kind, "cls", None) is PackedSequence for one in given)
 
 
 def _is_final(cls: type, name: str) -> bool:

@@ -6,7 +6,6 @@ import math
 import warnings
 from typing import Any
 
-from workbench.base.dims import new_name
 from workbench.base.errors import DimensionError
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
@@ -17,23 +16,13 @@ from workbench.nn.parameter import Parameter
 from workbench.nn.positional_dims import check_places
 from workbench.nn.spatial_names import require_size
 from workbench.nn.utils.rnn import PackedSequence
-from workbench.ops.contract.matmul import LINEAR
-from workbench.ops.nn.recurrent import GRU as GRU_LAYER
-from workbench.ops.nn.recurrent import LSTM as LSTM_LAYER
-from workbench.ops.nn.recurrent import RNN as RNN_LAYER
-from workbench.ops.random.dropout import dropout
-from workbench.ops.shape.creation import filled
+from workbench.ops.nn.recurrent.functions import swapped, through_layers
 from workbench.tensor.factories import empty
 
 __all__ = ["RNNBase", "draw_evenly"]
 
 # The gates lie below each other in each weight, in PyTorch's order: i, f, g, o, and r, z, n.
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-
-
-def swapped(value: Any) -> Any:
-    """Return the value with its first two dims in the other order."""
-    return ops.permute(value, dim=(1, 0, *range(2, len(value.payload.shape))))
 
 
 def draw_evenly(module: Module, size: int) -> None:
@@ -108,6 +97,11 @@ class RNNBase(Module):
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights(self) -> list[Parameter]:
+        """The parameters of all layers and directions, one after the other, as ``wb.lstm`` takes them."""
+        return [getattr(self, name) for names in self._all_weights for name in names]
 
     # ------------------------------------------------------------------------------------- what is checked
 
@@ -211,50 +205,12 @@ class RNNBase(Module):
         self, input: Any, given: tuple[Any, ...] | None, batch_sizes: tuple[int, ...] | None
     ) -> tuple[Any, tuple[Any, ...]]:
         """Go through the layers; return the output, and the last states stacked."""
-        batch = input.payload.shape[1] if batch_sizes is None else batch_sizes[0]
-        found: list[tuple[Any, ...]] = []
-        directions = 2 if self.bidirectional else 1
-        for layer in range(self.num_layers):
-            outputs = []
-            for direction in range(directions):
-                place = layer * directions + direction
-                if given is None:
-                    states = self._zeros(batch, input.payload.dtype)
-                else:
-                    states = tuple(ops.index(one, key=(place,)) for one in given)
-                output, *last = self._layer(input, states, place, direction == 1, batch_sizes)
-                outputs.append(output)
-                found.append(tuple(last))
-            input = ops.cat(*outputs, dim=len(output.payload.shape) - 1) if directions == 2 else output
-            # Between layers, not behind the last.
-            if self.dropout and layer < self.num_layers - 1:
-                input = dropout(input, self.dropout, self.training)
-        stacked = tuple(_stacked([one[k] for one in found]) for k in range(len(found[0])))
-        return input, stacked
-
-    def _zeros(self, batch: int, dtype: Any) -> tuple[Any, ...]:
-        widths = (self.proj_size or self.hidden_size, self.hidden_size)[: 2 if self.mode == "LSTM" else 1]
-        return tuple(filled((batch, width), 0, dtype) for width in widths)
-
-    def _layer(
-        self, input: Any, states: tuple[Any, ...], place: int, reverse: bool, batch_sizes: Any
-    ) -> tuple[Any, ...]:
-        """Run one layer in one direction; return its output and its last states."""
-        w_ih, w_hh, *rest = (getattr(self, name) for name in self._all_weights[place])
-        biases, projection = (rest[:2], rest[2:]) if self.bias else ([], rest)
-        way = {"reverse": reverse, "batch_sizes": batch_sizes}
-        if self.mode == "GRU":
-            # The reset gate weighs the state's part with its bias, so the two biases cannot be added
-            # beforehand.
-            pre = LINEAR(input, w_ih, *biases[:1])
-            out = GRU_LAYER(pre, *states, w_hh, *biases[1:], **way)
-            # The rest is for the gradient.
-            return tuple(out)[:2]
-        pre = LINEAR(input, w_ih, ops.add(*biases)) if biases else LINEAR(input, w_ih)
-        if self.mode == "LSTM":
-            out = LSTM_LAYER(pre, *states, w_hh, *projection, **way)
-            return tuple(out)[:3]
-        return tuple(RNN_LAYER(pre, *states, w_hh, relu=self.mode == "RNN_RELU", **way))
+        weights = [[getattr(self, name) for name in names] for names in self._all_weights]
+        return through_layers(
+            self.mode, input, given, weights,
+            biases=self.bias, dropout=self.dropout, train=self.training,
+            directions=2 if self.bidirectional else 1, batch_sizes=batch_sizes,
+        )  # fmt: skip
 
     def _given(self, hx: Any) -> tuple[Any, ...]:
         """Return the first states that were given, one after the other."""
@@ -332,11 +288,3 @@ def _batch_named(state: Any, name: str | None) -> Any:
     if name is None or names[1] is not None or name in names:
         return state
     return ops.rename(state, names=(names[0], name, *names[2:]))
-
-
-def _stacked(states: list[Any]) -> Any:
-    """Put the states of layers and directions together: [layers, N, hidden]."""
-    names = dims_of(states[0]).names
-    name = new_name("layers", names, names)
-    several = [ops.unsqueeze(one, dim=0, name=name) for one in states]
-    return several[0] if len(several) == 1 else ops.cat(*several, dim=0)

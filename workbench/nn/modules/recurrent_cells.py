@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.base.dims import new_name
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
@@ -13,8 +12,7 @@ from workbench.nn.modules.recurrent_base import draw_evenly
 from workbench.nn.parameter import Parameter
 from workbench.nn.positional_dims import check_places
 from workbench.nn.spatial_names import require_size
-from workbench.ops.contract.matmul import LINEAR
-from workbench.ops.nn.recurrent import GRU, LSTM, RNN
+from workbench.ops.nn.recurrent.functions import gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell
 from workbench.ops.shape.creation import filled
 from workbench.tensor.factories import empty
 
@@ -92,14 +90,8 @@ class RNNCellBase(Module):
                 )
         return alone, input, [_batched(one, input) for one in states]
 
-    def _sum(self, input: Any) -> Any:
-        if self.bias_ih is None:
-            return LINEAR(input, self.weight_ih)
-        return LINEAR(input, self.weight_ih, ops.add(self.bias_ih, self.bias_hh))
-
-    def _settings(self, input: Any) -> dict[str, Any]:
-        # One step is a packed batch of which every sequence has length 1.
-        return {"reverse": False, "batch_sizes": (input.payload.shape[0],)}
+    def _weights(self) -> tuple[Any, ...]:
+        return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
     def extra_repr(self) -> str:
         """Return sizes, and what differs from the defaults."""
@@ -149,9 +141,8 @@ class RNNCell(RNNCellBase):
         # Only now, as in PyTorch, where a cell can be made with any word.
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}; it is tanh or relu")
-        relu = self.nonlinearity == "relu"
-        y, _ = RNN(self._sum(input), *states, self.weight_hh, relu=relu, **self._settings(input))
-        return _alone(y, alone)
+        step = rnn_relu_cell if self.nonlinearity == "relu" else rnn_tanh_cell
+        return _alone(step(input, *states, *self._weights()), alone)
 
     def extra_repr(self) -> str:
         """Return sizes, and what differs from the defaults."""
@@ -176,10 +167,7 @@ class LSTMCell(RNNCellBase):
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Return the next h and c."""
         alone, input, states = self._prepared(input, hx, ("hx[0]", "hx[1]"))
-        _, h, c, _, _ = LSTM(self._sum(input), *states, self.weight_hh, **self._settings(input))
-        names = dims_of(input).names[:1]
-        names += (new_name(self.weight_hh.dim_labels[1], names, dims_of(input).names),)
-        return tuple(_alone(_renamed(one, names), alone) for one in (h, c))
+        return tuple(_alone(one, alone) for one in lstm_cell(input, states, *self._weights()))
 
 
 class GRUCell(RNNCellBase):
@@ -198,13 +186,4 @@ class GRUCell(RNNCellBase):
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Return the next state."""
         alone, input, states = self._prepared(input, None if hx is None else (hx,), ("hidden",))
-        biases = (self.bias_ih, self.bias_hh)
-        # The biases stay apart: see `RNNBase._layer`.
-        pre = LINEAR(input, self.weight_ih, *[one for one in biases[:1] if one is not None])
-        rest = [one for one in biases[1:] if one is not None]
-        y, _, _, _ = GRU(pre, *states, self.weight_hh, *rest, **self._settings(input))
-        return _alone(y, alone)
-
-
-def _renamed(value: Any, names: tuple[str | None, ...]) -> Any:
-    return value if dims_of(value).names == names else ops.rename(value, names=names)
+        return _alone(gru_cell(input, *states, *self._weights()), alone)

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.base.dtypes import as_dtype, get_default_dtype
 from workbench.base.errors import DimensionError
 from workbench.core.op import ops
+from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.nn import functional, init
 from workbench.nn.module import Module
@@ -43,7 +44,7 @@ def _activation(activation: Activation) -> Callable[[Any], Any]:
     return functional.relu if activation == "relu" else functional.gelu
 
 
-def _is_causal(mask: Any, is_causal: bool | None, x: Any, batch_first: bool) -> bool:
+def is_causal_mask(mask: Tensor | None, is_causal: bool | None, x: Tensor, batch_first: bool) -> bool:
     """Say whether a mask is the causal one, unless the caller has said so."""
     if is_causal is not None or mask is None:
         return bool(is_causal)
@@ -56,13 +57,29 @@ def _is_causal(mask: Any, is_causal: bool | None, x: Any, batch_first: bool) -> 
     return bool(np.array_equal(array, np.triu(np.full((size, size), -np.inf), 1)))
 
 
-def _added(x: Any, change: Any) -> Any:
+def added(x: Tensor, change: Tensor) -> Tensor:
     """Add what a block makes of `x`, which keeps its names."""
     names = dims_of(x).names
     # The maps of a block call the last dim otherwise (``out_features``).
     if dims_of(change).names != names:
         change = ops.rename(change, names=names if any(names) else None)
     return ops.add(x, change)
+
+
+def check_pair(src: Tensor, tgt: Tensor, batch_first: bool, d_model: int) -> None:
+    """Raise where the sequences that a transformer is given do not go with each other, or not with it."""
+    a, b = dims_of(src), dims_of(tgt)
+    at = 0 if batch_first else 1
+    why = ""
+    if len(a.sizes) == 3 and len(b.sizes) == 3 and a.sizes[at] != b.sizes[at]:
+        why = f"the batch number of src and tgt must be equal, they are {a.sizes[at]} and {b.sizes[at]}"
+    elif a.sizes[-1] != d_model or b.sizes[-1] != d_model:
+        why = (
+            f"the feature number of src and tgt must be equal to d_model, which is {d_model}; they are "
+            f"{a.sizes[-1]} and {b.sizes[-1]}"
+        )
+    if why:
+        raise DimensionError(why, op="Transformer", operands=(a.operand("src"), b.operand("tgt")))
 
 
 class _Layer(Module):
@@ -110,8 +127,8 @@ class _Layer(Module):
         """Add what `block` makes of `x`, normalised before or after."""
         norm, dropout = getattr(self, f"norm{k}"), getattr(self, f"dropout{k}")
         if self.norm_first:
-            return _added(x, dropout(block(norm(x))))
-        return norm(_added(x, dropout(block(x))))
+            return added(x, dropout(block(norm(x))))
+        return norm(added(x, dropout(block(x))))
 
     def _map(self, x: Any) -> Any:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
@@ -231,7 +248,7 @@ class TransformerEncoder(Module):
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
     ) -> Any:
         """Encode; without `is_causal` the mask is looked at."""
-        causal = _is_causal(mask, is_causal, src, self.layers[0].self_attn.batch_first)
+        causal = is_causal_mask(mask, is_causal, src, self.layers[0].self_attn.batch_first)
         for layer in self.layers:
             src = layer(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=causal)
         return src if self.norm is None else self.norm(src)
@@ -264,7 +281,7 @@ class TransformerDecoder(Module):
         memory_is_causal: bool = False,
     ) -> Any:
         """Decode; without `tgt_is_causal` the mask is looked at."""
-        causal = _is_causal(tgt_mask, tgt_is_causal, tgt, self.layers[0].self_attn.batch_first)
+        causal = is_causal_mask(tgt_mask, tgt_is_causal, tgt, self.layers[0].self_attn.batch_first)
         for layer in self.layers:
             tgt = layer(
                 tgt,
@@ -346,7 +363,7 @@ class Transformer(Module):
         memory_is_causal: bool = False,
     ) -> Any:
         """Encode `src`, and decode `tgt` beside it."""
-        self._check(src, tgt)
+        check_pair(src, tgt, self.batch_first, self.d_model)
         memory = self.encoder(
             src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
         )
@@ -360,20 +377,6 @@ class Transformer(Module):
             tgt_is_causal=tgt_is_causal,
             memory_is_causal=memory_is_causal,
         )
-
-    def _check(self, src: Any, tgt: Any) -> None:
-        a, b = dims_of(src), dims_of(tgt)
-        at = 0 if self.batch_first else 1
-        why = ""
-        if len(a.sizes) == 3 and len(b.sizes) == 3 and a.sizes[at] != b.sizes[at]:
-            why = f"the batch number of src and tgt must be equal, they are {a.sizes[at]} and {b.sizes[at]}"
-        elif a.sizes[-1] != self.d_model or b.sizes[-1] != self.d_model:
-            why = (
-                f"the feature number of src and tgt must be equal to d_model, which is {self.d_model}; they are "
-                f"{a.sizes[-1]} and {b.sizes[-1]}"
-            )
-        if why:
-            raise DimensionError(why, op="Transformer", operands=(a.operand("src"), b.operand("tgt")))
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:

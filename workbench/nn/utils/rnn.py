@@ -11,6 +11,7 @@ from workbench.base.errors import DimensionError
 from workbench.base.public import words
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
+from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of, new
 
 __all__ = [
@@ -22,10 +23,10 @@ Names = tuple[str | None, str | None]
 
 
 class _Fields(NamedTuple):
-    data: Any
-    batch_sizes: Any
-    sorted_indices: Any
-    unsorted_indices: Any
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
 
 
 Own = TypeVar("Own", bound="PackedSequence")
@@ -193,7 +194,7 @@ def pad_packed_sequence(
     batch_first: bool = False,
     padding_value: float = 0.0,
     total_length: int | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, Tensor]:
     """Return a packed batch padded to [T, N, …] (or [N, T, …]) in the order before packing, and the lengths [N].
 
     >>> import workbench as wb
@@ -232,7 +233,7 @@ def pad_packed_sequence(
 
 def pad_sequence(
     sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
-) -> Any:
+) -> Tensor:
     """Pad sequences [L, …] to the longest and stack them: [T, N, …], or [N, T, …] with `batch_first`.
 
     >>> import workbench as wb
