@@ -115,6 +115,8 @@ from workbench.lab.extension import labextension_paths as _jupyter_labextension_
 from workbench.nn.summary import summary
 from workbench.ops import FUNCTIONS as _FUNCTIONS
 from workbench.tensor import Tensor
+from workbench.tensor.absent import ELSEWHERE as _OF_TENSORS
+from workbench.tensor.absent import RAGGED as _RAGGED
 from workbench.tensor.external_memory import as_tensor, asarray, from_dlpack, frombuffer
 from workbench.tensor.factories import (
     empty,
@@ -266,10 +268,6 @@ _LATER_FROM = {
 PYTORCH_FILES = ("_tensor", "functional", "torch_version")
 """Files of PyTorch's whose names are offered here: ``python -m workbench.torch`` finds them."""
 
-_RAGGED = (
-    "tensors of rows of different lengths are not here: nn.utils.rnn.pad_sequence(rows, batch_first=True) pads them, "
-    "and nn.utils.rnn.pack_sequence(rows, enforce_sorted=False) packs them for recurrent layers"
-)
 _ELSEWHERE = {
     "_VF": "its functions are in wb itself: wb.lstm, wb.gru, wb.rnn_tanh, and their cells for single steps",
     "_C": "it is PyTorch's compiled part: whatever a program looks for there has a name of its own",
@@ -281,7 +279,11 @@ _ELSEWHERE = {
     "jagged": _RAGGED,
     "nested": _RAGGED,
     "ops": "functions are called by their names in wb: there is no second table of them",
-    "symeig": "PyTorch has it no more either: wb.linalg.eigh(x) gives eigenvalues and vectors",
+    "nested_tensor": _RAGGED,
+    **{
+        name: _OF_TENSORS[name]
+        for name in ("eig", "lstsq", "nonzero_static", "smm", "solve", "sspaddmm", "symeig")
+    },
 }
 """Words of PyTorch's for what is called otherwise here, and what it is called."""
 

@@ -66,6 +66,11 @@ def test_set_shares_memory() -> None:
             AttributeError,
             "'Tensor' object has no attribute 'sumn': did you mean 'sum'",
         ),
+        (
+            lambda: wb.ones(2).output_nr,
+            AttributeError,
+            "has no attribute 'output_nr'$",
+        ),  # no private word is near
         (lambda: wb.ones(2)._no_such, AttributeError, "has no attribute '_no_such'$"),
     ],
 )

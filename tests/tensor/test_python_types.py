@@ -87,7 +87,7 @@ def test_what_cannot_be_put_behind_tensors_is_told_with_its_place(foreign: objec
         wb.cat([wb.ones(3), foreign])
 
 
-@pytest.mark.parametrize("door", ["nested", "jagged"])
+@pytest.mark.parametrize("door", ["nested", "nested_tensor", "jagged"])
 def test_rows_of_different_lengths_say_what_to_do(door: str) -> None:
     with pytest.raises(
         AttributeError, match=r"different lengths are not here: nn.utils.rnn.pad_sequence\(rows"

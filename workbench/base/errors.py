@@ -156,7 +156,7 @@ class UnavailableError(Shown, RuntimeError):
 
 
 class AbsentWordError(Shown, AttributeError):
-    """A word that a module has not. The words say what it is called, why there is none, or which is the nearest.
+    """A word that a module or a tensor has not; the text says what it is called, why there is none, or the nearest.
 
     `obj` is not set: Python would guess a name once more below these words.
     """

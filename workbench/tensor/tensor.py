@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.base import renderer_lookup
 from workbench.base.devices import Device
-from workbench.base.dims import Names, check_names, dim_index, near_miss
+from workbench.base.dims import Names, check_names, dim_index
 from workbench.base.dtypes import DType, dtype_of, get_default_dtype
 from workbench.base.errors import DTypeError
 from workbench.base.memory_formats import Layout, sparse_coo, sparse_csr, strided
@@ -30,6 +30,7 @@ from workbench.core.value import dims_of, new, use_type
 from workbench.core.views import asks
 from workbench.ops.elementwise.filling import fill
 from workbench.tensor import copying, gradients, interchange, naming, sharing, subscripts
+from workbench.tensor.absent import absent_attribute
 from workbench.tensor.annotations import Spec
 from workbench.tensor.legacy_values import check_device, values_of
 from workbench.tensor.methods import Methods
@@ -225,12 +226,8 @@ class Tensor(Methods):
     if not TYPE_CHECKING:  # a type checker would take every word for an attribute
 
         def __getattr__(self, name: str) -> Any:
-            # Asked only for what is nowhere else. Words that begin with an underscore are what libraries look for.
-            near = None if name.startswith("_") else near_miss(name, dir(type(self)))
-            hint = f": did you mean {near!r}?" if near else ""
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self
-            )
+            # Asked only for what is nowhere else.
+            raise absent_attribute(name, type(self), self)
 
     def __repr__(self) -> str:
         return tensor_repr(self)
