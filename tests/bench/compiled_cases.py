@@ -12,7 +12,9 @@ import onnxruntime
 import torch
 
 import workbench as wb
+from tests.bench.compiled_memory import RESNET
 from tests.bench.measure import Case, Work
+from tests.bench.memory_cases import MemoryCase, apart
 from tests.peers.fx.models import with_torch
 
 __all__ = ["compiled_cases"]
@@ -166,6 +168,10 @@ def compiled_cases() -> Iterator[Case]:
             yield Case(
                 f"{called} of {images}, compiled", "OpenVINO, f32", 1.1, beside, alone=True, needs="openvino"
             )
+    yield MemoryCase(
+        f"peak memory, {RESNET}", "onnxruntime", 1.0, apart, rounds=3, unit="B",
+        module="tests.bench.compiled_memory",
+    )  # fmt: skip
     sentences = _beside(_onnxruntime, _sentences)
     yield Case("MiniLM of 4 sentences of 32 words, compiled", "onnxruntime", 1.0, sentences, alone=True)
     yield Case("784-512-512-10 network of one row, compiled", "torch, eager", 0.3, _perceptron)

@@ -10,12 +10,13 @@ import contextlib
 import importlib
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["ADAM", "HALVES", "NETWORKS", "step"]
+from tests.bench.peaks import rise
+
+__all__ = ["ADAM", "COMPILED", "HALVES", "NETWORKS", "step"]
 
 Step = Callable[[], Any]
 
@@ -32,8 +33,11 @@ def _tensor(lib: Any, array: np.ndarray[Any, Any], names: str = "") -> Any:
 
 
 def _step(
-    lib: Any, model: Any, loss: Callable[[], Any], optimizer: str = "SGD", half: bool = False, **settings: Any
-) -> Step:
+    lib: Any, model: Any, loss: Callable[[], Any], optimizer: str = "SGD", half: bool = False,
+    compiled: bool = False, **settings: Any,
+) -> Step:  # fmt: skip
+    if compiled:
+        loss = lib.compile(loss)
     chosen = getattr(lib.optim, optimizer)(model.parameters(), **{"lr": 1e-3, **settings})
 
     def run() -> None:
@@ -51,7 +55,7 @@ def _classes(lib: Any, model: Any, x: Any, count: int = 10) -> Callable[[], Any]
     return lambda: lib.nn.functional.cross_entropy(model(x), labels)
 
 
-def convolutional(lib: Any) -> Step:
+def convolutional(lib: Any, compiled: bool = False) -> Step:
     """conv32-conv64-fc on images of 28 by 28, batch 64, Adam."""
     nn = lib.nn
     model = nn.Sequential(
@@ -60,7 +64,7 @@ def convolutional(lib: Any) -> Step:
         nn.Flatten(), nn.Linear(3136, 10),
     )  # fmt: skip
     x = _tensor(lib, _random(64, 1, 28, 28), "N C H W")
-    return _step(lib, model, _classes(lib, model, x), "Adam")
+    return _step(lib, model, _classes(lib, model, x), "Adam", compiled=compiled)
 
 
 def perceptron(lib: Any) -> Step:
@@ -101,7 +105,7 @@ class _Residual:
         self.block = Block
 
 
-def residual(lib: Any, half: bool = False) -> Step:
+def residual(lib: Any, half: bool = False, compiled: bool = False) -> Step:
     """ResNet-18 on images of 32 by 32, batch 32, SGD with momentum."""
     nn, block = lib.nn, _Residual(lib).block
     layers: list[Any] = [
@@ -117,7 +121,7 @@ def residual(lib: Any, half: bool = False) -> Step:
         before = after
     model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
     x = _tensor(lib, _random(32, 3, 32, 32), "N C H W")
-    return _step(lib, model, _classes(lib, model, x), half=half, momentum=0.9)
+    return _step(lib, model, _classes(lib, model, x), half=half, compiled=compiled, momentum=0.9)
 
 
 def depthwise(lib: Any) -> Step:
@@ -154,13 +158,13 @@ def recurrent(lib: Any) -> Step:
     return _step(lib, model, lambda: model(x)[0].square().mean())
 
 
-def transformer(lib: Any, half: bool = False) -> Step:
+def transformer(lib: Any, half: bool = False, compiled: bool = False) -> Step:
     """A transformer encoder of 4 layers, d = 256, T = 128, batch 16, Adam."""
     nn = lib.nn
     layer = nn.TransformerEncoderLayer(256, 8, 1024, dropout=0.1, batch_first=True)
     model = nn.TransformerEncoder(layer, 4, enable_nested_tensor=False)
     x = _tensor(lib, _random(16, 128, 256), "N T E")
-    return _step(lib, model, lambda: model(x).square().mean(), "Adam", half)
+    return _step(lib, model, lambda: model(x).square().mean(), "Adam", half, compiled)
 
 
 def adam(lib: Any) -> Step:
@@ -190,6 +194,12 @@ HALVES: dict[str, Callable[..., Step]] = {
 }
 """What is trained in mixed precision as well."""
 
+COMPILED: dict[str, Callable[..., Step]] = {
+    "CNN conv32-conv64-fc, batch 64": convolutional,
+    **HALVES,
+}
+"""What is compiled as well: the whole loss, and with it the gradient."""
+
 ADAM = "Adam, 10 M parameters"
 
 
@@ -198,23 +208,20 @@ def step(lib: Any, name: str) -> Step:
     return adam(lib) if name == ADAM else NETWORKS[name][0](lib)
 
 
-def _status(word: str) -> int:
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(word)) << 10
-
-
 def main(name: str, side: str, threads: str) -> None:
     """Print the rise of the peak of resident memory in three steps, past what is there before the model is made."""
     lib = importlib.import_module("workbench" if side == "ours" else "torch")
     lib.set_num_threads(int(threads))
     small = lib.nn.Linear(4, 4)
     lib.nn.functional.cross_entropy(small(lib.ones(2, 4)), lib.tensor([0, 1])).backward()
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts anew
-    before = _status("VmRSS")
-    run = step(lib, name)
-    for _ in range(3):
-        run()
-    print(_status("VmHWM") - before)
+
+    def work() -> Step:
+        run = step(lib, name)
+        for _ in range(3):
+            run()
+        return run
+
+    print(rise(work))
 
 
 if __name__ == "__main__":
