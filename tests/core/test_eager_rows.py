@@ -102,6 +102,22 @@ def test_matrices_are_multiplied(sizes: tuple[int, int, int], dtype: str, layout
         assert (ops.matmul(*map(wb.tensor, inputs)).numpy() == 0).all()
 
 
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 1), (3, 17, 5), (4, 32, 32), (4, 33, 32), (8, 8, 8), (2, 64, 16), (7, 1, 9)], ids=str
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("layout", ["row major", "swapped"])
+def test_rows_go_through_a_linear_layer(
+    sizes: tuple[int, int, int], dtype: str, layout: str, bias: bool
+) -> None:
+    rows, k, n = sizes
+    shapes = [(rows, k), (n, k), (n,)]
+    inputs = tuple(_value(shape, dtype, layout) for shape in shapes[: 3 if bias else 2])
+    _agree("linear", inputs, {}, 1e-4 if dtype == "float32" else 1e-11)
+    _agree("linear", (inputs[0][None], *inputs[1:]), {}, 1e-4 if dtype == "float32" else 1e-11)
+
+
 @pytest.mark.parametrize("name", ["sigmoid", "softplus", "softmax", "log_softmax", "sum", "mean"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_is_no_number_or_infinite(name: str, dtype: str) -> None:
