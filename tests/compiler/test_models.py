@@ -126,6 +126,18 @@ def test_changed_parameters_are_never_stale(how: str) -> None:
     assert calls(compiled) == {"compiled": 3}
 
 
+def test_a_program_for_other_sizes_has_the_numbers_of_now() -> None:
+    # Constants share the memory of parameters: between two programs they may be other numbers.
+    for model, sizes in ((nn.Linear(6, 5).eval(), ((2, 6), (3, 6))), (small(), ((1, 3, 8, 8), (2, 3, 8, 8)))):
+        compiled = wb.compile(model)
+        with wb.no_grad():
+            for size in sizes:
+                close(compiled(wb.ones(*size)), model(wb.ones(*size)))
+                for parameter in model.parameters():
+                    parameter.mul_(1.5)
+            close(compiled(wb.ones(*sizes[0])), model(wb.ones(*sizes[0])))
+
+
 def test_changed_attributes_are_seen() -> None:
     class Scaled(nn.Module):
         def __init__(self) -> None:

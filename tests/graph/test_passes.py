@@ -17,6 +17,7 @@ from workbench.graph.passes import (
     common_subexpressions,
     constant_fold,
     dead_code,
+    freeze,
     fuse_conv_batch_norm,
     run_passes,
 )
@@ -120,6 +121,18 @@ def test_folded_constants_do_not_follow_their_parameter() -> None:
     with wb.no_grad():
         layer.weight.zero_()
     np.testing.assert_array_equal(folded(wb.ones(1, 2)).numpy(), before)
+
+
+def test_a_frozen_graph_has_copies_unless_it_is_told_to_share() -> None:
+    layer = wb.nn.Linear(2, 3)
+    graph = trace(layer, wb.ones(N=1, in_features=2))
+    for copies in (True, False):
+        frozen = check(freeze(graph, copies))
+        held = {value.name: one for value, one in frozen.constants.items()}
+        assert not any(one.requires_grad for one in held.values()) and not frozen.parameters
+        for name, parameter in layer.named_parameters():
+            assert np.shares_memory(held[name].payload, parameter.payload) is not copies
+        np.testing.assert_array_equal(frozen(wb.ones(1, 2)).numpy(), layer(wb.ones(1, 2)).detach().numpy())
 
 
 def test_nodes_and_tensors_that_nothing_needs_go() -> None:

@@ -46,10 +46,8 @@ from workbench.tensor import Tensor
 
 __all__ = ["Compiled", "Version"]
 
-PASSES = (
-    freeze, inline, fuse_conv_batch_norm, peephole, common_subexpressions, normal_forms, peephole, dead_code,
-)  # fmt: skip
-"""What a traced graph goes through before it is lowered."""
+PASSES = (inline, fuse_conv_batch_norm, peephole, common_subexpressions, normal_forms, peephole, dead_code)
+"""What a traced and frozen graph goes through before it is lowered."""
 
 FUSING = (channels_last, fuse_layers, fuse_chains)
 """What it goes through besides for our own programs: other backends are given ops, and put them together themselves."""
@@ -317,6 +315,8 @@ class Compiled:
 
     def _traced(self, rebuild: Callable[[list[Any]], Any], tensors: list[Any]) -> tuple[Graph, Any]:
         graph, form = self._graph_of(rebuild, tensors, training=False)
+        # The watch is asked before each call, and our programs pack what they need; of others that is not known.
+        graph = freeze(graph, copies=self.backend is not None)
         for one in PASSES:
             graph = one(graph)
         unheld = [one for one in graph.constants.values() if not _is_finite(one)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.core.dispatch import no_grad
-from workbench.core.value import labelled
+from workbench.core.value import labelled, new
 from workbench.graph.blocks import GraphError
 from workbench.graph.ir import Graph
 from workbench.graph.passes.constant_fold import constant_fold
@@ -11,8 +11,11 @@ from workbench.graph.passes.constant_fold import constant_fold
 __all__ = ["freeze"]
 
 
-def freeze(graph: Graph) -> Graph:
+def freeze(graph: Graph, copies: bool = True) -> Graph:
     """Return a graph whose parameters are constants, copies of what they are now, and what follows from them too.
+
+    Without `copies` they share the memory of the parameters: for who notices that those have changed, and makes the
+    graph anew, as a compiled function does. It halves what is held while a network is compiled.
 
     Raises `GraphError` for a graph that changes its parameters when it runs.
 
@@ -34,7 +37,10 @@ def freeze(graph: Graph) -> Graph:
     with no_grad():
         # With its labels, which are names to an op where its other operand has some.
         result.constants |= {
-            value: labelled(tensor.detach().clone(), tensor._labels)
+            # Not by detach(), which says that somebody may write there from now on.
+            value: labelled(
+                tensor.detach().clone() if copies else new(tensor.payload, tensor._names), tensor._labels
+            )
             for value, tensor in result.parameters.items()
         }
     result.parameters = {}
