@@ -204,6 +204,8 @@ def as_dtype(spec: Any) -> DType:
     """
     if isinstance(spec, DType):
         return spec
+    if isinstance(spec, np.dtype) and (known := _BY_NUMPY.get(spec)) is not None:
+        return known
     if isinstance(spec, str) and spec in _BY_NAME:
         return _BY_NAME[spec]
     if isinstance(spec, type) and spec in _PYTHON:

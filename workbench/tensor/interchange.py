@@ -99,8 +99,18 @@ def tolist(self: Tensor) -> Any:
     return _readable(plain(self)).tolist()
 
 
+_PYTHON = frozenset({float, int, bool, complex})
+"""Types of Python's own numbers."""
+
+
 def item(self: Tensor) -> Any:
     """Return the value of a tensor that has only one, as a Python number."""
+    array: Any = self.payload
+    # As nearly always: one number of NumPy's own types, which knows what it is in Python.
+    if type(array) is np.ndarray and array.size == 1:
+        found = array.item()
+        if type(found) in _PYTHON:
+            return found
     array = plain(self)
     if array.size != 1:
         raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")

@@ -188,8 +188,8 @@ offered("workbench")(copying(unbind))
 
 
 def _cut(input: Any, at: int, bounds: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
-    before = (_slice(None),) * at
-    return tuple([ops.index(input, key=(*before, _slice(start, end))) for start, end in bounds])
+    index, before = ops.index, (_slice(None),) * at
+    return tuple([index(input, key=(*before, _slice(start, end))) for start, end in bounds])
 
 
 _PARTS = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
@@ -248,11 +248,14 @@ def chunk(input: Tensor, chunks: int, dim: Dim = 0) -> tuple[Tensor, ...]:
     if chunks <= 0:
         raise DimensionError(f"chunk expects `chunks` to be greater than 0, got: {chunks}", op="chunk")
     at = _dim(input, dim, "chunk")
-    length = dims_of(input).sizes[at]
+    length = input.payload.shape[at]
     # PyTorch gives as many parts as were asked for, where of a dim that is not empty there may be fewer.
     if not length:
         return _cut(input, at, [(0, 0)] * chunks)
-    return split(input, -(-length // chunks), at)
+    size = -(-length // chunks)
+    if type(size) is int and type(length) is int:  # no size of a trace: nothing is left to check
+        return _cut(input, at, [(start, min(start + size, length)) for start in range(0, length, size)])
+    return split(input, size, at)
 
 
 @offered(words=_PARTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -21,6 +22,9 @@ from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.shape import batching
 from workbench.ops.shape.movement import MOVES, copying, move, sizes_from
+
+_FEW = 2**32
+"""So many values of any type have addresses."""
 
 
 def _expand_dims(x: Dims, sizes: tuple[int, ...]) -> Dims:
@@ -148,8 +152,10 @@ def expand(input: Tensor, *sizes: Size, size: Size | None = None) -> Tensor:
             op="expand",
             operands=(dims_of(input).operand(),),
         )
-    # Refused although nothing is stored: past 2⁶³ bytes the strides overflow.
-    check_memory("expand", [size for size in full if size != -1], input.payload.dtype.itemsize)
+    # Refused although nothing is stored: past 2⁶³ bytes the strides overflow. Of few values that needs no look.
+    count = math.prod(full)
+    if type(count) is not int or abs(count) > _FEW:
+        check_memory("expand", [size for size in full if size != -1], input.payload.dtype.itemsize)
     return ops.expand(input, sizes=full)
 
 

@@ -96,6 +96,10 @@ def permute(input: Tensor, *order: DimsLike, dims: DimsLike | None = None) -> Te
     """
     given: Any = dims
     if dims is None:
+        # As nearly always: each position, as it is.
+        ndim = len(input.payload.shape)
+        if _PLAIN.issuperset(map(type, order)) and sorted(order) == _IN_ORDER[ndim]:  # type: ignore[type-var]
+            return ops.permute(input, dim=order)
         given = order[0] if len(order) == 1 and not isinstance(order[0], int | str) else order
     ndim = len(input.payload.shape)
     if len(given) == ndim and _PLAIN.issuperset(map(type, given)):
