@@ -6,7 +6,8 @@ op's own kernel, and `Plan.eager` names it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ from workbench.base.size_expressions import Symbol, evaluate
 from workbench.compiler.chain_groups import chain_of
 from workbench.compiler.chains import STORED, type_name
 from workbench.compiler.groups import MOVES, Group, group_of, in_stretches
-from workbench.core.op import Op
+from workbench.core.op import Op, ops
 from workbench.core.value import new
 from workbench.graph.blocks import Node, Value, called, filled, values_in
 from workbench.graph.ir import Graph
@@ -25,7 +26,11 @@ from workbench.kernels.loader import native
 
 __all__ = ["EagerPart", "Lowering", "NativePart", "NotLowered", "Plan", "as_ops", "lowered"]
 
-Rule = Callable[["Lowering", Group], int]
+Rule = Callable[["Lowering", Group], int | Sequence[int]]
+"""Adds the steps of a group; returns the slot of its result, or those of the first results of its last node."""
+
+_WITHOUT_DIMS = ("sum", "mean", "amax", "amin")
+"""Ops whose step may give a value without dims."""
 
 
 class NotLowered(Exception):
@@ -63,6 +68,9 @@ class Plan:
     sizes: Mapping[Symbol, int]
     ends: list[list[Value]] = field(default_factory=list)
     """For each part, the values that nothing reads behind it."""
+
+    lying: dict[Value, Any] = field(default_factory=dict)
+    """Results that are given as they lie in their program, for another one: how each does."""
 
     whole: Any = None
     """Where the plan is one program for all that is given, with one result: it, and the names of the result's dims."""
@@ -153,9 +161,20 @@ class Lowering:
     """What is known while a graph is lowered: the program that is being written, and where each value is in it."""
 
     def __init__(
-        self, graph: Graph, sizes: Mapping[Symbol, int], store: Any, rules: Mapping[Op, Rule]
+        self,
+        graph: Graph,
+        sizes: Mapping[Symbol, int],
+        store: Any,
+        rules: Mapping[Op, Rule],
+        held: Collection[Value] = (),
+        lying: Mapping[Value, Any] | None = None,
     ) -> None:
         self.graph, self.sizes, self.rules = graph, sizes, rules
+        self.held = frozenset(held)
+        self.lying: dict[Value, Any] = dict(lying or {})
+        """How values lie that come from another program as they lay there."""
+        self.given_lying: dict[Value, Any] = {}
+        """How those of `held` lie that a program gives."""
         self.store = store
         self.constants = {value: tensor.payload for value, tensor in graph.constants.items()}
         self.keys = {value: number for number, value in enumerate(self.constants)}
@@ -174,6 +193,8 @@ class Lowering:
             self.last[value] = len(self.groups)
         self.together: dict[Value, list[Value]] = {}
         """Values that share memory."""
+        self.all_made: set[Value] = set()
+        """What a step, or an op, made already."""
         self.now = 0
         self.parts: list[NativePart | EagerPart] = []
         self._begin()
@@ -182,6 +203,8 @@ class Lowering:
         self.program = native.compiled.Program(self.store)
         self.part = NativePart(self.program)
         self.slots: dict[Value, int] = {}
+        self.wide: dict[Value, int] = {}
+        """Places of planes as the whole numbers that all others read."""
         self.made: list[Value] = []
 
     # ------------------------------------------------------------------------------------- what rules ask
@@ -210,6 +233,15 @@ class Lowering:
         """Return where a value is in the program; what comes from elsewhere becomes an input of it."""
         if not isinstance(value, Value):
             raise NotLowered(f"an operand is {value!r}, and no tensor")
+        found = self.places(value)
+        if type_name(value) != "int64" or self.program.type(found) == "int64":
+            return found
+        if value not in self.wide:
+            self.wide[value] = self.program.widened(found)
+        return self.wide[value]
+
+    def places(self, value: Value) -> int:
+        """Return where a value is, as `slot` does, for steps that read places of planes in four bytes too."""
         if value in self.slots:
             return self.slots[value]
         name = type_name(value)
@@ -220,10 +252,22 @@ class Lowering:
             if type(array) is not np.ndarray:
                 raise NotLowered("a constant has no plain array")
             self.slots[value] = self.program.constant(self.keys[value], np.ascontiguousarray(array), name)
+        elif value in self.lying:
+            self.slots[value] = self.program.input_lying(self.lying[value])
+            self.part.inputs.append(value)
         else:
-            self.slots[value] = self.program.input(self.shape(value), name)
+            # What a kernel made of planes lies channels-last, what is given mostly row by row.
+            last = value.node is not None and len(self.shape(value)) == 4
+            self.slots[value] = self.program.input(self.shape(value), name, last)
             self.part.inputs.append(value)
         return self.slots[value]
+
+    def give(self, value: Value, slot: int) -> None:
+        """Note where a value is, if anything reads it; a rule may do so for what another node would give."""
+        if value in self.last:
+            self.slots[value] = slot
+            self.made.append(value)
+            self.all_made.add(value)
 
     def is_free(self, value: Value) -> bool:
         """Say whether a step may write over a value: nothing reads it, or what shares its memory, behind this group."""
@@ -253,11 +297,22 @@ class Lowering:
             refusal = self._lower(group)
             if refusal:
                 self._end()
+                self._expect_none_lying(group)
                 self.parts += [EagerPart(node, refusal) for node in group.nodes]
+                self.all_made.update(value for node in group.nodes for value in node.outputs)
                 self._begin()
         self.now = len(self.groups)
         self._end()
-        return _plan(self.graph, self.parts, self.sizes)
+        plan = _plan(self.graph, self.parts, self.sizes)
+        plan.lying = self.given_lying
+        # As they lie, values have one dim.
+        plan.names = {value: one for value, one in plan.names.items() if value not in self.given_lying}
+        return plan
+
+    def _expect_none_lying(self, group: Group) -> None:
+        lying = [value.name for node in group.nodes for value in node.values if value in self.lying]
+        if lying:
+            raise NotLowered(f"{', '.join(lying)} is given as it lies, and read by an op without a step")
 
     def _lower(self, group: Group) -> str:
         """Add the steps of a group to the program; return why there are none, or nothing."""
@@ -268,22 +323,26 @@ class Lowering:
         if node in self.chains:
             self._lower_chain(node)
             return ""
-        rule = self.rules[node.callee]
-        # Of several results only the first is made here; others are what gradients need.
-        if any(one in self.last for one in node.outputs[1:]):
-            return f"more than the first result of {called(node.callee)} is read"
+        outputs = group.nodes[-1].outputs
+        if all(one in self.all_made for one in outputs):
+            return ""  # by the step of another node
         try:
-            slot = rule(self, group)
+            found = self.rules[node.callee](self, group)
         except NotLowered as refusal:
             return str(refusal)
         # oneDNN has not every step on every processor.
         except RuntimeError as refusal:
             return f"oneDNN has no such step here: {refusal}"
-        # Windows that begin in the padding, and whatever else a rule did not think of.
-        if tuple(self.program.shape(slot)) != self.shape(group.output):
-            return f"its step would give {list(self.program.shape(slot))}"
-        self.slots[group.output] = slot
-        self.made.append(group.output)
+        slots = [found] if isinstance(found, int) else found
+        # Results that are only there for gradients.
+        if any(one in self.last for one in outputs[len(slots) :]):
+            return f"more than the first result of {called(node.callee)} is read"
+        for value, slot in zip(outputs, slots, strict=False):
+            # Windows that begin in the padding, and whatever else a rule did not think of.
+            if tuple(self.program.shape(slot)) != self.shape(value):
+                return f"its step would give {list(self.program.shape(slot))}"
+        for value, slot in zip(outputs, slots, strict=False):
+            self.give(value, slot)
         return ""
 
     def _refusal(self, group: Group) -> str:
@@ -298,11 +357,18 @@ class Lowering:
         if not all(isinstance(one.type, TensorType) for one in node.values):
             return "it draws by a seed"
         known = STORED if node.op in MOVES else ("float32",)
+        # Whole numbers among the operands of these are places in planes.
+        known = (*known, "int64") if node.op is ops.max_pool2d_gradient else known
         for one in (group.output, *node.values):
             if type_name(one) not in known:
                 return f"it has no step in {type_name(one)}"
-        if any(not self.shape(one) for one in (group.output, *node.values)):
+        read = node.values if node.op.name in _WITHOUT_DIMS else (group.output, *node.values)
+        if node.op not in (ops.rename, ops.detach) and any(not self.shape(one) for one in read):
             return "it computes with a value without dims"
+        if node.op not in MOVES and not all(
+            math.prod(self.shape(one)) for one in (group.output, *node.values)
+        ):
+            return "it computes with an empty value"
         return ""
 
     def _lower_chain(self, node: Node) -> None:
@@ -313,17 +379,37 @@ class Lowering:
         over = next((i for i, one in enumerate(values) if self.shape(one) == sizes and self.is_free(one)), -1)
         slots = self.program.chain(chain, [self.slot(one) for one in values], list(sizes), over)
         for value, slot in zip(node.outputs, slots, strict=True):
-            self.slots[value] = slot
-            self.made.append(value)
+            self.give(value, slot)
 
     def _end(self) -> None:
         """Close the program: it gives what is read behind it."""
         self.part.outputs = [one for one in self.made if self.last.get(one, -1) >= self.now]
         if self.part.outputs:
-            self.program.finish([self.slots[one] for one in self.part.outputs])
+            held = [one in self.held and one in self.slots for one in self.part.outputs]
+            slots = [
+                self.slots[one] if lies else self.slot(one)
+                for one, lies in zip(self.part.outputs, held, strict=True)
+            ]
+            self.given_lying |= {
+                value: self.program.lies(slot)
+                for value, slot, lies in zip(self.part.outputs, slots, held, strict=True)
+                if lies
+            }
+            self.program.finish(slots, held)
             self.parts.append(self.part)
 
 
-def lowered(graph: Graph, sizes: Mapping[Symbol, int], store: Any, rules: Mapping[Op, Rule]) -> Plan:
-    """Return the plan of a graph for these sizes."""
-    return Lowering(graph, sizes, store, rules).all()
+def lowered(
+    graph: Graph,
+    sizes: Mapping[Symbol, int],
+    store: Any,
+    rules: Mapping[Op, Rule],
+    held: Collection[Value] = (),
+    lying: Mapping[Value, Any] | None = None,
+) -> Plan:
+    """Return the plan of a graph for these sizes.
+
+    Results among `held` are for another plan only, and are given as they lie: `Plan.lying` says how. That plan is made
+    with it as `lying`, by its own values. Raises `NotLowered` where an op that has no step reads one of these.
+    """
+    return Lowering(graph, sizes, store, rules, held, lying).all()

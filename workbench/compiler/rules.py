@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from workbench.compiler.gradient_rules import GRADIENT_RULES
 from workbench.compiler.groups import Group
 from workbench.compiler.lowering import Lowering, NotLowered, Rule
 from workbench.core.op import Op, ops
+from workbench.graph.blocks import Node
 
 __all__ = ["RULES"]
 
@@ -53,31 +55,47 @@ def _weights(low: Lowering, group: Group) -> tuple[int, Any, int, Any]:
     return low.keys[weight], numbers[0], -1 if bias is None else low.keys[bias], numbers[1]
 
 
+def _given(low: Lowering, node: Node) -> tuple[int, int] | None:
+    """Return where weight and bias of a layer are, if a run is given them or computes them: -1 for no bias."""
+    weight, *bias = (one for one in node.inputs[1:3] if one is not None)
+    if low.constant(weight) is not None:
+        return None
+    return low.slot(weight), low.slot(bias[0]) if bias else -1
+
+
 def _convolution(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     params = low.params(node)
+    sizes = [list(params[one]) for one in ("stride", "padding", "dilation")]
+    given = _given(low, node)
+    if given is not None:
+        # Nothing is put together with it: `groups` asks.
+        return int(
+            low.program.convolution_with(low.slot(node.inputs[0]), *given, *sizes, params["groups"], [])
+        )
     key, weight, bias_key, bias = _weights(low, group)
     after = _after(low, group)
-    return int(
-        low.program.convolution(
-            low.slot(node.inputs[0]), key, weight, bias_key, bias, list(params["stride"]), list(params["padding"]),
-            list(params["dilation"]), params["groups"], after,
-        )
-    )  # fmt: skip
+    x = low.slot(node.inputs[0])
+    return int(low.program.convolution(x, key, weight, bias_key, bias, *sizes, params["groups"], after))
 
 
 def _linear(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
+    given = _given(low, node)
+    if given is not None:
+        return int(low.program.linear_with(low.slot(node.inputs[0]), *given, False))
     key, weight, bias_key, bias = _weights(low, group)
     after = _after(low, group)
     return int(low.program.linear(low.slot(node.inputs[0]), key, weight, bias_key, bias, after))
 
 
-def _max_pool(low: Lowering, group: Group) -> int:
+def _max_pool(low: Lowering, group: Group) -> int | list[int]:
     node = group.nodes[0]
     params = low.params(node)
-    sizes = (params["kernel"], params["stride"], params["padding"], params["dilation"])
-    return int(low.program.pool(low.slot(node.inputs[0]), "max", *map(list, sizes)))
+    sizes = [list(params[one]) for one in ("kernel", "stride", "padding", "dilation")]
+    if node.outputs[1] in low.last:
+        return list(low.program.max_pool(low.slot(node.inputs[0]), *sizes))
+    return int(low.program.pool(low.slot(node.inputs[0]), "max", *sizes))
 
 
 def _average_pool(low: Lowering, group: Group) -> int:
@@ -90,14 +108,19 @@ def _average_pool(low: Lowering, group: Group) -> int:
     return int(low.program.pool(low.slot(node.inputs[0]), kind, *map(list, sizes)))
 
 
-def _mean(low: Lowering, group: Group) -> int:
+_REDUCTIONS = {ops.sum: "sum", ops.mean: "mean", ops.amax: "amax", ops.amin: "amin"}
+
+
+def _reduced(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     params, sizes = low.params(node), low.shape(node.inputs[0])
-    if len(sizes) != 4 or sorted(one % 4 for one in params["dim"]) != [2, 3]:
-        raise NotLowered("only means of planes have a step")
-    plane = list(sizes[2:])
-    slot = low.program.pool(low.slot(node.inputs[0]), "average", plane, plane, [0, 0], [1, 1])
-    return int(slot if params["keepdim"] else low.program.reshape(slot, list(sizes[:2])))
+    dim = sorted(one % len(sizes) for one in params["dim"])
+    x = low.slot(node.inputs[0])
+    if node.op is ops.mean and len(sizes) == 4 and dim == [2, 3]:
+        plane = list(sizes[2:])
+        slot = low.program.pool(x, "average", plane, plane, [0, 0], [1, 1])
+        return int(slot if params["keepdim"] else low.program.reshape(slot, list(sizes[:2])))
+    return int(low.program.reduce(x, _REDUCTIONS[node.callee], dim, params["keepdim"]))
 
 
 def _reshape(low: Lowering, group: Group) -> int:
@@ -166,6 +189,8 @@ def _product(low: Lowering, group: Group) -> int:
         key, _, bias_key, bias = _weights(low, group)
         turned, after = np.ascontiguousarray(weight.T), _after(low, group)
         return int(low.program.linear(low.slot(left), key + _TURNED, turned, bias_key, bias, after))
+    if len(b) == 2 and a:
+        return int(low.program.product(low.slot(left), low.slot(right)))
     if len(a) < 2 or len(a) != len(b) or a[:-2] != b[:-2]:
         raise NotLowered("only products of as many matrices have a step")
     return int(low.program.matmul(low.slot(left), low.slot(right), False, 1.0, []))
@@ -183,8 +208,9 @@ def _attention(low: Lowering, group: Group) -> int:
 
 RULES: dict[Op, Rule] = {
     ops.conv2d: _convolution, ops.linear: _linear, ops.max_pool2d: _max_pool, ops.avg_pool2d: _average_pool,
-    ops.mean: _mean, ops.reshape: _reshape, ops.flatten: _reshape, ops.unflatten: _reshape, ops.squeeze: _reshape,
-    ops.unsqueeze: _reshape, ops.rename: _same, ops.detach: _same, ops.permute: _permute, ops.softmax: _softmax,
-    ops.layer_norm: _layer_norm, ops.lay_out: _lay_out, ops.cat: _cat, ops.matmul: _product, ops.attention: _attention,
+    ops.mean: _reduced, ops.sum: _reduced, ops.amax: _reduced, ops.amin: _reduced, ops.reshape: _reshape,
+    ops.flatten: _reshape, ops.unflatten: _reshape, ops.squeeze: _reshape, ops.unsqueeze: _reshape, ops.rename: _same,
+    ops.detach: _same, ops.permute: _permute, ops.softmax: _softmax, ops.layer_norm: _layer_norm, ops.lay_out: _lay_out,
+    ops.cat: _cat, ops.matmul: _product, ops.attention: _attention, **GRADIENT_RULES,
 }  # fmt: skip
 """What has a step, beside elementwise ops, which are chains. Every other op is run by its own kernel."""

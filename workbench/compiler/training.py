@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from workbench.base.errors import AutogradError, DimensionError
 from workbench.base.size_expressions import Symbol, evaluate
 from workbench.compiler.chain_groups import fuse_chains
 from workbench.compiler.halves import Halves, bytes_of, halved
-from workbench.compiler.lowering import Plan, as_ops, lowered
+from workbench.compiler.lowering import NotLowered, Plan, as_ops, lowered
 from workbench.compiler.rules import RULES
 from workbench.core.dispatch import enable_grad, grad_enabled
 from workbench.core.inplace import overwrite
@@ -162,7 +162,7 @@ class Trained:
             ]
             inputs = (*tensors, *[self.tensors[name] for name in self.held], *extra, *stale)
             record(
-                self.op, inputs, {"plan": plan, "seeds": seeds},
+                self.op, inputs, {"plan": plan, "seeds": seeds, "lying": {} if plain else plan.lying},
                 tuple([results[i] for i in self.recorded]),
             )  # fmt: skip
         return result
@@ -181,9 +181,7 @@ class Trained:
         arriving = tuple([one is not None for one in gradients])
         lowered_one = plan.backward(self, arriving)
         given = self._given(call, gradients, lowered_one)
-        found = lowered_one.plan.run(given)
-        if found is None:
-            found = lowered_one.by_ops().run(given)
+        found = lowered_one.run(given, call.params["lying"])
         made: list[Any] = [None] * len(call.inputs)
         for name, one in zip(self.wanted, found, strict=True):
             if one is not None:
@@ -304,12 +302,31 @@ class TrainedPlan:
         ]
         self.tensors = [new(Abstract(one.payload.shape, one.payload.dtype)) for one in tensors]
         self.sizes = self.bound(trained.joint)
-        self.forward = _fitting(trained.forward, trained.fused, self.sizes, trained.store)
         self._forward_by_ops: Plan | None = None
         self._backwards: dict[tuple[bool, ...], LoweredBackward] = {}
-        self.saved_bytes = bytes_of(
-            values_in(trained.forward.outputs[2]), lambda one: evaluate(one, self.sizes)
+        self.lying: dict[str, Any] = {}
+        """How what is saved lies, by name, where it goes to the second half as it lies."""
+        self.forward = self._forward(trained)
+        kept = zip(trained.saved, values_in(trained.forward.outputs[2]), strict=True)
+        self.saved_bytes = sum(one.bytes for one in self.lying.values()) + bytes_of(
+            [value for name, value in kept if name not in self.lying], lambda one: evaluate(one, self.sizes)
         )
+
+    def _forward(self, trained: Trained) -> Plan:
+        """Return the first half; what it saves is given as it lies where the second half is a program too."""
+        fused = trained.fused
+        result, updates, saved = fused.outputs
+        seen = {*values_in(result), *values_in(updates)}
+        names = {value: name for name, value in zip(trained.saved, saved, strict=True) if value not in seen}
+        held = _fitting(trained.forward, fused, self.sizes, trained.store, names)
+        self.lying = {names[value]: lies for value, lies in held.lying.items()}
+        every = next(iter(trained.backwards))
+        if not self.lying or self.backward(trained, every).takes_lying:
+            return held
+        # It is run op by op, and reads arrays.
+        self._backwards.clear()
+        self.lying = {}
+        return _fitting(trained.forward, fused, self.sizes, trained.store)
 
     def bound(self, joint: Graph) -> dict[Symbol, Any]:
         """Return what the sizes of a joint graph are for these arguments."""
@@ -350,8 +367,31 @@ class LoweredBackward:
         except DimensionError:
             raise AssertionError("the gradient of a part decides more by sizes than that of all") from None
         self.gradient_sizes = plan.gradient_sizes
-        self.plan = _fitting(self.backward.graph, self.backward.fused, self.sizes, trained.store)
+        fused, lying = self.backward.fused, plan.lying
+        # Saved values stand behind the other inputs.
+        saved = fused.inputs[len(fused.inputs) - len(self.backward.names) :]
+        self.saved = dict(zip(self.backward.names, saved, strict=True))
+        given = {value: lying[name] for name, value in self.saved.items() if name in lying}
+        try:
+            # A store knows constants by their numbers in one graph.
+            store = native.compiled.Store()
+            self.plan = _fitting(self.backward.graph, fused, self.sizes, store, lying=given)
+        except NotLowered:
+            self.plan = as_ops(self.backward.graph, self.sizes)
+        self.takes_lying = not self.plan.eager and bool(lying)
         self._by_ops: Plan | None = None
+
+    def run(self, given: list[Any], lying: Mapping[str, Any]) -> Any:
+        """Return the gradients, where what was saved lies so; the plan takes all of it as it lies, or nothing."""
+        found = self.plan.run(given) if self.takes_lying == bool(lying) else None
+        if found is not None:
+            return found
+        first = len(self.backward.fused.inputs) - len(self.saved)
+        given = list(given)
+        for i, name in enumerate(self.backward.names, first):
+            if name in lying:
+                given[i] = lying[name].unpacked(given[i])
+        return self.by_ops().run(given)
 
     def by_ops(self) -> Plan:
         """Return it op by op, for numbers that are not finite."""
@@ -381,8 +421,15 @@ def _own(results: list[Any], others: list[Any]) -> None:
         seen.add(id(one.payload))
 
 
-def _fitting(graph: Graph, fused: Graph, sizes: Mapping[Symbol, Any], store: Any) -> Plan:
+def _fitting(
+    graph: Graph,
+    fused: Graph,
+    sizes: Mapping[Symbol, Any],
+    store: Any,
+    held: Collection[Value] = (),
+    lying: Mapping[Value, Any] | None = None,
+) -> Plan:
     """Return a half as one program, where all of it has steps; else op by op."""
-    plan = lowered(fused, sizes, store, RULES)
+    plan = lowered(fused, sizes, store, RULES, held, lying)
     # Between programs and ops values are turned to rows and back, which takes longer than the steps save.
     return as_ops(graph, sizes) if plan.eager else plan

@@ -84,7 +84,7 @@ nb::object max_pool2d(const Input<T>& x, Pair kernel, Pair stride, Pair padding,
         const auto input = channels_last(x);
         const PoolPlane plane = windows.plane();
         for_rows(windows, 1, [&](std::int64_t from, std::int64_t row, std::int64_t to) {
-            LEAF(max_pool_row<T>)(input.data() + from, plane, row, values.data() + to, indices.data() + to);
+            LEAF(max_pool_row<T, std::int64_t>)(input.data() + from, plane, row, values.data() + to, indices.data() + to);
         });
     }
     return nb::make_tuple(values.to_python(), indices.to_python());
@@ -149,7 +149,7 @@ nb::object max_pool2d_gradient(const Input<T>& gradient, const Input<std::int64_
                 const T* from = gradients.data() + n * pixels * channels;
                 const std::int64_t* where = places.data() + n * pixels * channels;
                 T* whole = out.data() + n * plane * channels;
-                if (tiles && LEAF(max_pool_tile_gradient<T>)(from, where, height, width, channels, shape[2], shape[3], whole))
+                if (tiles && LEAF(max_pool_tile_gradient<T, std::int64_t>)(from, where, height, width, channels, shape[2], shape[3], whole))
                     continue;
                 float* to = sums.zeros(whole, plane * channels);
                 for (std::int64_t i = 0; i < pixels; ++i)

@@ -139,6 +139,29 @@ void reduce_all(Reduction kind, const Plan& plan, const T* x, double divisor, T*
     }
 }
 
+}  // namespace
+
+struct PlannedReduction::Of {
+    Reduction kind;
+    Plan plan;
+    double divisor;
+};
+
+PlannedReduction::PlannedReduction(Reduction kind, const Dims& shape, const Dims& order, const std::vector<bool>& reduced) {
+    Dims full = shape, target(shape.size());
+    for (std::size_t i = 0; i < shape.size(); ++i)
+        if (reduced.at(i)) full[i] = 1;
+    const Dims strides = row_major_strides(full);
+    for (std::size_t i = 0; i < shape.size(); ++i) target[i] = reduced[i] ? 0 : strides[i];
+    const std::int64_t results = count_of(full);
+    if (!count_of(shape)) refuse("a planned reduction of " + text(shape) + ": it is empty");
+    of_ = std::make_shared<const Of>(Of{kind, Plan(merge(shape, order, target)), static_cast<double>(count_of(shape) / results)});
+}
+
+void PlannedReduction::operator()(const float* x, float* out) const { reduce_all(of_->kind, of_->plan, x, of_->divisor, out); }
+
+namespace {
+
 template <typename T>
 nb::object reduce(const Input<T>& x, const Dims& dim, bool keepdim, Reduction kind, const char* name) {
     const Dims shape = shape_of(x);

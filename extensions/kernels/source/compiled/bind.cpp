@@ -54,9 +54,16 @@ void bind_program(nb::module_& module) {
     nb::module_ room = module.def_submodule("compiled", "Graphs as steps on one arena.");
     bind_watch(room);
     nb::class_<Store>(room, "Store").def(nb::init<>()).def_prop_ro("bytes", &Store::bytes);
+    nb::class_<Lies>(room, "Lies").def_prop_ro("bytes", [](const Lies& self) { return self.layout.get_size(); }).def("unpacked", &Lies::unpacked);
     nb::class_<Program>(room, "Program")
         .def(nb::init<std::shared_ptr<Store>>(), arg("store"))
-        .def("input", [](Program& self, const Dims& shape, const std::string& type) { return self.input(shape, storage_named(type)); })
+        .def("input", [](Program& self, const Dims& shape, const std::string& type,
+                         bool channels_last) { return self.input(shape, storage_named(type), channels_last); },
+             arg("shape"), arg("type"), arg("channels_last") = false)
+        .def("input_lying", &Program::input_lying)
+        .def("lies", &Program::lies)
+        .def("type", [](const Program& self, int x) { return std::string(name_of(self.type(x))); })
+        .def("widened", &Program::widened)
         .def("constant", [](Program& self, std::int64_t key, nb::handle array,
                             const std::string& type) { return self.constant(key, array, storage_named(type)); })
         .def("convolution",
@@ -65,6 +72,22 @@ void bind_program(nb::module_& module) {
                  return self.convolution(x, key, weight, bias_key, bias, stride, padding, dilation, groups, told(after));
              }, arg("x"), arg("key"), arg("weight"), arg("bias_key"), arg("bias").none(), arg("stride"), arg("padding"), arg("dilation"),
              arg("groups"), arg("after"))
+        .def("convolution_with",
+             [](Program& self, int x, int weight, int bias, const Dims& stride, const Dims& padding, const Dims& dilation, std::int64_t groups,
+                const std::vector<Told>& after) {
+                 return self.convolution_with(x, weight, bias, stride, padding, dilation, groups, told(after));
+             })
+        .def("convolution_input_gradient", &Program::convolution_input_gradient)
+        .def("convolution_weight_gradient", &Program::convolution_weight_gradient)
+        .def("linear_with", &Program::linear_with)
+        .def("product", &Program::product)
+        .def("max_pool", &Program::max_pool)
+        .def("max_pool_gradient", &Program::max_pool_gradient)
+        .def("average_pool_gradient", &Program::average_pool_gradient)
+        .def("batch_norm", &Program::batch_norm)
+        .def("batch_norm_gradient", &Program::batch_norm_gradient)
+        .def("running_statistics", &Program::running_statistics)
+        .def("reduce", &Program::reduce)
         .def("linear",
              [](Program& self, int x, std::int64_t key, const Numbers& weight, std::int64_t bias_key, const std::optional<Numbers>& bias,
                 const std::vector<Told>& after) { return self.linear(x, key, weight, bias_key, bias, told(after)); },
@@ -86,7 +109,7 @@ void bind_program(nb::module_& module) {
         .def("permute", &Program::permute)
         .def("part", &Program::part)
         .def("shape", &Program::shape)
-        .def("finish", &Program::finish)
+        .def("finish", &Program::finish, arg("results"), arg("held") = std::vector<bool>{})
         .def("run", &Program::run)
         .def_prop_ro("steps", &Program::steps)
         .def_prop_ro("arena_bytes", &Program::arena_bytes)

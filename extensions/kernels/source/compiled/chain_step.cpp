@@ -104,6 +104,7 @@ std::vector<int> Program::chain(std::shared_ptr<const Chain> chain, std::vector<
                          std::count_if(inputs.begin(), inputs.end(), same) == 1 &&
                          spaces_[static_cast<std::size_t>(at(old).space)].bytes == layout.get_size();
         made.push_back(may ? add_slot_in(layout, at(old).space, true) : add_slot_of(of, layout, true));
+        slots_.back().single = sizes.empty();
         arguments.emplace_back(0, made.back());
     }
     Step step;

@@ -1,7 +1,74 @@
 // Products of matrices: a layer's, whose weight is packed once, and those of two values.
+#include "../product_choice.hpp"
 #include "steps.hpp"
 
+#define WORKBENCH_LEAVES "leaves/matmul.inl"
+#include "../dispatch.hpp"
+
 namespace workbench::compiled {
+namespace {
+
+// A matrix as it lies, or turned; no more where its values are further apart.
+struct Matrix {
+    std::int64_t rows, columns, leading, offset;
+    bool transposed;
+};
+
+std::optional<Matrix> matrix(const Layout& layout) {
+    if (layout.get_inner_nblks() || layout.get_dims().size() != 2) return std::nullopt;
+    const Dims sizes = layout.get_dims(), steps = layout.get_strides();
+    const std::int64_t offset = layout.get_submemory_offset();
+    if ((steps[1] == 1 || sizes[1] == 1) && (steps[0] >= sizes[1] || sizes[0] == 1))
+        return Matrix{sizes[0], sizes[1], std::max(steps[0], sizes[1]), offset, false};
+    if ((steps[0] == 1 || sizes[0] == 1) && (steps[1] >= sizes[0] || sizes[1] == 1))
+        return Matrix{sizes[0], sizes[1], std::max(steps[1], sizes[0]), offset, true};
+    return std::nullopt;
+}
+
+}  // namespace
+
+// The dims in front as one, of a matrix that products take as it lies.
+int Program::as_rows(int x) {
+    const Dims sizes = shape(x);
+    if (sizes.size() == 2 && matrix(at(x).layout)) return x;
+    std::int64_t rows = 1;
+    for (std::size_t i = 0; i + 1 < sizes.size(); ++i) rows *= sizes[i];
+    const int from = plain(x);
+    return add_slot_in(plain_layout({rows, sizes.back()}), at(from).space, at(from).settled);
+}
+
+int Program::multiplied(int a, int b, bool transposed, int bias, bool relu) {
+    Dims sizes = shape(a);
+    if (sizes.empty() || shape(b).size() != 2) refuse("no product of " + text(sizes) + " and " + text(shape(b)));
+    a = as_rows(a), b = as_rows(b);
+    const Matrix left = *matrix(at(a).layout);
+    Matrix right = *matrix(at(b).layout);
+    if (transposed) right.transposed = !right.transposed, std::swap(right.rows, right.columns);
+    if (left.columns != right.rows) refuse("no product of " + text(shape(a)) + " and " + text(shape(b)));
+    if (!left.rows || !left.columns || !right.columns) refuse("an empty product");
+    sizes.back() = right.columns;
+    if (bias >= 0 && shape(bias = plain(bias)) != Dims{right.columns}) refuse("a layer's bias has shape " + text(shape(bias)));
+    const int made = add_plain(sizes);
+    std::vector<int> slots{a, b, made};
+    if (bias >= 0) slots.push_back(bias);
+    add_loop(bias >= 0 || relu ? "layer own" : "product own", slots, workers_for(left.rows * left.columns * right.columns),
+             [=](void* const* at) {
+                 const auto* x = static_cast<const float*>(at[0]) + left.offset;
+                 const auto* y = static_cast<const float*>(at[1]) + right.offset;
+                 auto* out = static_cast<float*>(at[2]);
+                 multiply(Product{x, left.leading, left.transposed, y, right.leading, right.transposed, left.rows, right.columns,
+                                  left.columns, out});
+                 if (bias < 0 && !relu) return;
+                 const auto* added = bias >= 0 ? static_cast<const float*>(at[3]) : nullptr;
+                 parallel_for(left.rows, grain_for(right.columns), [&](std::int64_t begin, std::int64_t end) {
+                     LEAF(finish_rows<float>)(out + begin * right.columns, end - begin, right.columns, added, relu);
+                 });
+             });
+    return made;
+}
+
+int Program::linear_with(int x, int weight, int bias, bool relu) { return multiplied(x, weight, true, bias, relu); }
+int Program::product(int a, int b) { return multiplied(a, b, false, -1, false); }
 
 // x [..., K], weight [O, K]: the dims in front are one to the product.
 int Program::linear(int x, std::int64_t key, const Plain<float>& weight, std::int64_t bias_key, const std::optional<Plain<float>>& bias,

@@ -48,7 +48,16 @@ std::int64_t Store::bytes() const {
 
 // ------------------------------------------------------------------------------------------------ slots and steps
 
-Layout Program::plain_layout(const Dims& shape, Kind kind) const { return describe(shape, row_major_strides(shape), kind); }
+// oneDNN knows no values without dims: such a one lies as one of one dim.
+Layout Program::plain_layout(const Dims& shape, Kind kind) const {
+    return shape.empty() ? describe({1}, {1}, kind) : describe(shape, row_major_strides(shape), kind);
+}
+
+int Program::add_plain(const Dims& shape, Storage type) {
+    const int slot = add_slot_of(type, plain_layout(shape, kind_of_values(type)), true);
+    slots_.back().single = shape.empty();
+    return slot;
+}
 
 // What a layout's values are, where that is not said.
 static Storage type_of(const Layout& layout) {
@@ -80,11 +89,22 @@ int Program::add_slot_in(const Layout& layout, int space, bool settled) {
     return static_cast<int>(slots_.size()) - 1;
 }
 
-int Program::input(const Dims& shape, Storage type) {
+int Program::input(const Dims& shape, Storage type, bool channels_last) {
     count_of(shape);
-    const int slot = add_slot_of(type, plain_layout(shape, kind_of_values(type)), false);
+    const Kind kind = kind_of_values(type);
+    const int slot = add_slot_of(type, channels_last ? describe(shape, channels_last_strides(shape), kind) : plain_layout(shape, kind), false);
+    slots_.back().single = shape.empty();
     Space& space = spaces_.back();
     space.where = Space::Where::input, space.number = static_cast<int>(inputs_.size());
+    inputs_.push_back(slot);
+    return slot;
+}
+
+int Program::input_lying(const Lies& lies) {
+    const int slot = add_slot_of(lies.type, lies.layout, true);
+    slots_.back().single = lies.single;
+    Space& space = spaces_.back();
+    space.where = Space::Where::input, space.number = static_cast<int>(inputs_.size()), space.flat = true;
     inputs_.push_back(slot);
     return slot;
 }
@@ -100,8 +120,17 @@ int Program::constant(std::int64_t key, nb::handle array, Storage type) {
     if (!lies_as(given.shape(), given.strides(), row_major_strides(given.shape()))) refuse("a constant lies row by row");
     const Layout layout = plain_layout(given.shape(), kind_of_values(type));
     const int slot = keep(key, given.data(), layout, layout);
-    slots_.back().settled = false, spaces_.back().type = type;
+    slots_.back().settled = false, slots_.back().single = given.shape().empty(), spaces_.back().type = type;
     return slot;
+}
+
+void Program::add_loop(const char* name, const std::vector<int>& slots, int threads, std::function<void(void* const*)> loop) {
+    Step step;
+    step.name = name;
+    for (const int slot : slots) step.arguments.emplace_back(0, slot);
+    step.threads = threads;
+    step.loop = std::move(loop);
+    add_step(std::move(step));
 }
 
 void Program::add_step(Step step) {
@@ -123,6 +152,7 @@ int Program::laid(int x, const Layout& layout) {
     const auto known = turned_.find({x, order});
     if (known != turned_.end() && slots_[static_cast<std::size_t>(known->second)].layout == layout) return known->second;
     const int slot = from.get_data_type() == layout.get_data_type() ? add_slot_of(type(x), layout, true) : add_slot(layout, true);
+    slots_.back().single = at(x).single;
     move("turn", x, slot);
     turned_[{x, order}] = slot;
     return slot;
@@ -143,7 +173,7 @@ void Program::move(const char* name, int x, int to) {
     step.arguments = {{0, x}, {0, to}};
     step.threads = thread_count();
     const std::int64_t offset = from.get_submemory_offset() * static_cast<std::int64_t>(size_of_value(type(x)));
-    step.loop = [type = type(x), shape = shape(x), strides = from.get_strides(), target = layout.get_strides(),
+    step.loop = [type = type(x), shape = Dims(from.get_dims()), strides = from.get_strides(), target = layout.get_strides(),
                  offset](void* const* places) {
         copy_values(type, places[1], target, static_cast<const char*>(places[0]) + offset, shape, strides);
     };
@@ -179,27 +209,70 @@ dnnl::primitive_attr Program::attributes(const std::vector<After>& after, const 
     return attributes;
 }
 
+nb::object Lies::unpacked(nb::handle array) const {
+    const AnyArray given(array, type, "memory of a program");
+    if (given.shape() != Dims{count()} || given.strides() != Dims{1})
+        refuse("memory of " + std::to_string(count()) + " values is unpacked, not " + text(given.shape()));
+    nb::object result;
+    with_type(type, [&](auto value) {
+        using T = decltype(value);
+        const Dims sizes = single ? Dims{} : Dims(layout.get_dims());
+        const Dims strides = sizes.size() == 4 ? channels_last_strides(sizes) : row_major_strides(sizes);
+        Output<T> out(sizes, strides);
+        if (!layout.get_inner_nblks()) {
+            copy_values(type, out.data(), strides, given.data(), sizes, single ? Dims{} : Dims(layout.get_strides()));
+        } else {
+            KernelScope scope;
+            const Layout to = describe(sizes, strides, layout.get_data_type());
+            repacking(layout, to).with_room({{DNNL_ARG_FROM, bound(layout, given.data())}, {DNNL_ARG_TO, bound(to, out.data())}});
+            stream().wait();
+        }
+        result = out.to_python();
+    });
+    return result;
+}
+
 // --------------------------------------------------------------------------------------------------------- memory
 
-void Program::finish(const std::vector<int>& results) {
+// Places in planes, which steps keep in four bytes, as the int64 that they are to all others.
+int Program::widened(int x) {
+    if (type(x) != Storage::int32) refuse(std::string("no step makes int64 of ") + name_of(type(x)));
+    if (at(x).layout.get_inner_nblks()) x = laid(x, describe(shape(x), channels_last_strides(shape(x)), Kind::s32));
+    const int slot = add_slot_of(Storage::int64, describe(at(x).layout.get_dims(), at(x).layout.get_strides(), Kind::f64), true);
+    slots_.back().single = at(x).single;
+    add_loop("widen", {x, slot}, thread_count(), [count = count_of(shape(x))](void* const* places) {
+        const auto* from = static_cast<const std::int32_t*>(places[0]);
+        auto* to = static_cast<std::int64_t*>(places[1]);
+        parallel_for(count, 1 << 14, [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i) to[i] = from[i];
+        });
+    });
+    return slot;
+}
+
+void Program::finish(const std::vector<int>& results, const std::vector<bool>& as_they_lie) {
+    const std::vector<bool> held = as_they_lie.empty() ? std::vector<bool>(results.size(), false) : as_they_lie;
     use_threads(thread_count());
-    std::vector<bool> taken(spaces_.size(), false);
+    if (results.size() != held.size()) refuse("for each result it is said whether it is held");
+    std::vector<bool> taken;
     for (std::size_t i = 0; i < results.size(); ++i) {
         const Dims sizes = shape(results[i]);
         // As the house's own layers lay what they give: channels-last where there are planes.
         const Kind kind = at(results[i]).layout.get_data_type();
         const Layout last = sizes.size() == 4 ? describe(sizes, channels_last_strides(sizes), kind) : plain_layout(sizes, kind);
-        int slot = at(results[i]).layout == plain_layout(sizes, kind) ? results[i] : laid(results[i], last);
+        int slot = held[i] || at(results[i]).layout == plain_layout(sizes, kind) ? results[i] : laid(results[i], last);
         taken.resize(spaces_.size(), false);
         auto space = static_cast<std::size_t>(at(slot).space);
         if (!may_write(slot) || taken[space] || spaces_[space].bytes != at(slot).layout.get_size()) {
             const Layout layout = at(slot).layout;
             const int copy = add_slot_of(type(slot), layout, true);
+            slots_.back().single = at(slot).single;
             move("copy", slot, copy);
             slot = copy, space = static_cast<std::size_t>(at(copy).space);
             taken.resize(spaces_.size(), false);
         }
         taken[space] = true;
+        spaces_[space].flat = held[i];
         results_.push_back(slot);
     }
     for (std::size_t i = 0; i < results_.size(); ++i) {
@@ -283,6 +356,15 @@ void Program::give_frame(std::unique_ptr<Frame> frame) {
 
 // ---------------------------------------------------------------------------------------------------------- a run
 
+Dims Program::given_shape(int x) const {
+    return spaces_[static_cast<std::size_t>(at(x).space)].flat ? Dims{lies(x).count()} : shape(x);
+}
+
+Dims Program::given_strides(int x) const {
+    if (spaces_[static_cast<std::size_t>(at(x).space)].flat) return {1};
+    return at(x).single ? Dims{} : Dims(at(x).layout.get_strides());
+}
+
 std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object>& inputs) {
     if (!finished_) refuse("a program runs after it is finished");
     if (inputs.size() != inputs_.size())
@@ -291,8 +373,8 @@ std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object
     arrays.reserve(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const AnyArray& one = arrays.emplace_back(inputs[i], type(inputs_[i]), "input " + std::to_string(i) + " of a program");
-        if (one.shape() != shape(inputs_[i]))
-            refuse("a program for an input of " + text(shape(inputs_[i])) + " was given " + text(one.shape()));
+        if (one.shape() != given_shape(inputs_[i]))
+            refuse("a program for an input of " + text(given_shape(inputs_[i])) + " was given " + text(one.shape()));
     }
     std::vector<Buffer<char>> outputs;
     for (const int slot : results_)
@@ -304,7 +386,7 @@ std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object
         std::vector<const void*> held;
         std::vector<Buffer<char>> copies;
         for (std::size_t i = 0; i < arrays.size(); ++i) {
-            const Dims &sizes = arrays[i].shape(), order = row_major_strides(sizes);
+            const Dims &sizes = arrays[i].shape(), order = given_strides(inputs_[i]);
             const Storage of = type(inputs_[i]);
             held.push_back(arrays[i].data());
             if (!lies_as(sizes, arrays[i].strides(), order)) {
@@ -338,7 +420,12 @@ std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object
             auto& pointers = frame->pointers[i];
             for (std::size_t j = 0; j < pointers.size(); ++j)
                 if (void* place = given[static_cast<std::size_t>(step.arguments[j].second)]) pointers[j] = place;
-            step.loop(pointers.data());
+            try {
+                step.loop(pointers.data());
+            } catch (const OutOfRange&) {
+                give_frame(std::move(frame));
+                return std::nullopt;
+            }
         }
         stream().wait();
         give_frame(std::move(frame));
@@ -347,7 +434,7 @@ std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object
     for (std::size_t i = 0; i < results_.size(); ++i)
         with_type(type(results_[i]), [&](auto value) {
             using T = decltype(value);
-            Output<T> made(shape(results_[i]), at(results_[i]).layout.get_strides(), Buffer<T>(std::move(outputs[i])));
+            Output<T> made(given_shape(results_[i]), given_strides(results_[i]), Buffer<T>(std::move(outputs[i])));
             results.push_back(made.to_python());
         });
     return results;

@@ -12,10 +12,25 @@
 #include "../engine.hpp"
 #include "chain.hpp"
 
+namespace workbench {
+template <std::size_t N>
+struct Geometry;
+}
+
 namespace workbench::compiled {
 
 using Layout = dnnl::memory::desc;
 using Kind = dnnl::memory::data_type;
+
+// How a slot lies, for another program that is given its values so.
+struct Lies {
+    Layout layout;
+    Storage type;
+    bool single;
+    std::int64_t count() const { return static_cast<std::int64_t>(layout.get_size() / size_of_value(type)); }
+    // The values as an array of their sizes, in the order in which a program would have given them.
+    nb::object unpacked(nb::handle array) const;
+};
 
 // Weights in the order of a primitive, packed once for all programs of a graph.
 class Store {
@@ -43,12 +58,14 @@ struct Space {
     std::shared_ptr<Buffer<std::uint8_t>> memory;        // of what is kept
     int number = 0;                                      // of the input or output
     bool infinite = false;                               // an input that may have infinities
+    bool flat = false;                                   // given, or taken, as memory in the order of its layout
 };
 
 struct Slot {
     Layout layout;
     int space;
     bool settled;  // a step chose how it lies: those behind it had better take it so
+    bool single = false;  // a number without dims, which lies as one value
 };
 
 // What is done to a result while it is in registers.
@@ -59,6 +76,12 @@ struct After {
     bool over = false;     // the result may be written over it
 };
 
+// Planes whose channels lie beside each other: images of so many channels, `blocks` of them for each sample.
+struct Images {
+    std::int64_t count, blocks, high, wide, channels;
+    std::int64_t values() const { return high * wide * channels; }
+};
+
 struct Step {
     std::string name;
     std::vector<std::pair<int, int>> arguments;  // oneDNN's role (or none of its), slot
@@ -66,6 +89,11 @@ struct Step {
     std::function<void(void* const*)> loop;      // our own, in the place of a primitive: pointers to the slots, in order
     int threads = 1;
 };
+
+using Arguments = std::vector<std::pair<int, int>>;
+
+// Thrown by a loop that was given numbers for which only the ops themselves say what comes of them.
+struct OutOfRange {};
 
 // What one running thread works with: an arena, and memory objects bound to it.
 class Frame {
@@ -82,14 +110,40 @@ class Program {
 
     Program(const Program&) = delete;
 
-    int input(const Dims& shape, Storage type);
+    // A run is given it row by row, or channels-last: what lies otherwise is brought into that order.
+    int input(const Dims& shape, Storage type, bool channels_last);
+    // An input that another program gave as it lay there.
+    int input_lying(const Lies& lies);
+    Lies lies(int x) const { return {at(x).layout, type(x), at(x).single}; }
     int constant(std::int64_t key, nb::handle array, Storage type);
     int convolution(int x, std::int64_t key, const Plain<float>& weight, std::int64_t bias_key, const std::optional<Plain<float>>& bias,
                     const Dims& stride, const Dims& padding, const Dims& dilation, std::int64_t groups, const std::vector<After>& after);
+    // The same with a weight that a run is given, or computes: it is packed in each run.
+    int convolution_with(int x, int weight, int bias, const Dims& stride, const Dims& padding, const Dims& dilation, std::int64_t groups,
+                         const std::vector<After>& after);
+    int convolution_input_gradient(int gradient, int weight, const Dims& input, const Dims& stride, const Dims& padding,
+                                   const Dims& dilation, std::int64_t groups);
+    // The gradients of a weight and, where it is asked for, of the bias.
+    std::vector<int> convolution_weight_gradient(int gradient, int x, const Dims& weight, const Dims& stride, const Dims& padding,
+                                                 const Dims& dilation, std::int64_t groups, bool bias);
     int linear(int x, std::int64_t key, const Plain<float>& weight, std::int64_t bias_key, const std::optional<Plain<float>>& bias,
                const std::vector<After>& after);
+    // As the eager kernels do it, where nothing is known beforehand: the way that is fastest for these sizes. `relu` is done to y.
+    int linear_with(int x, int weight, int bias, bool relu);
+    // a [..., K] times b [K, N], whichever way they lie.
+    int product(int a, int b);
     int matmul(int a, int b, bool transposed, float scale, const std::vector<After>& after);
     int pool(int x, const std::string& kind, const Dims& kernel, const Dims& stride, const Dims& padding, const Dims& dilation);
+    // The largest values of windows, and where in its plane each was.
+    std::vector<int> max_pool(int x, const Dims& kernel, const Dims& stride, const Dims& padding, const Dims& dilation);
+    int max_pool_gradient(int gradient, int places, const Dims& input);
+    int average_pool_gradient(int gradient, const Dims& input, const Dims& kernel, const Dims& stride, const Dims& padding, bool padded);
+    // By the statistics of the batch: the result, the means and reciprocal deviations of the channels.
+    std::vector<int> batch_norm(int x, int weight, int bias, double eps, bool relu);
+    std::vector<int> batch_norm_gradient(int gradient, int x, int mean, int rstd, int weight);
+    std::vector<int> running_statistics(int mean, int variance, int batch_mean, int batch_rstd, std::int64_t count, double eps,
+                                        double momentum);
+    int reduce(int x, const std::string& kind, const Dims& dim, bool keep);
     int softmax(int x, int axis);
     int layer_norm(int x, std::int64_t scale_key, const Plain<float>& scale, std::int64_t shift_key, const Plain<float>& shift, float eps);
     int attention(int query, int key, int value, int mask, float scale, bool causal);
@@ -102,12 +156,14 @@ class Program {
     int permute(int x, const std::vector<int>& order);
     int part(int x, const Dims& start, const Dims& shape);
 
-    void finish(const std::vector<int>& results);
+    // Those marked `held` are given as they lie, for `input_lying` of another program.
+    void finish(const std::vector<int>& results, const std::vector<bool>& held);
     // The results; none where an input has values of which a step of this program would make something else than they are.
     std::optional<std::vector<nb::object>> run(const std::vector<nb::object>& inputs);
 
-    Dims shape(int x) const { return at(x).layout.get_dims(); }
+    Dims shape(int x) const { return at(x).single ? Dims{} : Dims(at(x).layout.get_dims()); }
     Storage type(int x) const { return spaces_[static_cast<std::size_t>(at(x).space)].type; }
+    int widened(int x);
     std::vector<std::pair<std::string, std::int64_t>> steps() const;
     std::int64_t arena_bytes() const { return static_cast<std::int64_t>(arena_); }
     std::int64_t unshared_bytes() const { return static_cast<std::int64_t>(unshared_); }
@@ -116,14 +172,31 @@ class Program {
     int add_slot(const Layout& layout, bool settled);
     int add_slot_of(Storage type, const Layout& layout, bool settled);  // where the layout does not say the type
     int add_slot_in(const Layout& layout, int space, bool settled);
+    int add_plain(const Dims& shape, Storage type = Storage::float32);
+    int narrowed(int x);
     int keep(std::int64_t key, const void* data, const Layout& from, const Layout& to);
     template <typename Description>
     void add(const char* name, const Description& description, std::vector<std::pair<int, int>> arguments, std::int64_t products);
     void add_step(Step step);
+    // A step of our own: what it reads, then what it writes, as pointers in this order.
+    void add_loop(const char* name, const std::vector<int>& slots, int threads, std::function<void(void* const*)> loop);
     int laid(int x, const Layout& layout);  // the same values, lying so
     int plain(int x) { return laid(x, plain_layout(shape(x), at(x).layout.get_data_type())); }
     void move(const char* name, int from, int to);  // a step that brings values into another order
     Layout plain_layout(const Dims& shape, Kind kind = Kind::f32) const;
+    Dims given_shape(int x) const;    // of the array that a run is given, or gives
+    Dims given_strides(int x) const;
+    int as_rows(int x);
+    int multiplied(int a, int b, bool transposed, int bias, bool relu);
+    int in_images(int x);
+    int in_rows(int x);
+    Images rows_of(int x) const;
+    void expect_channels(std::initializer_list<int> slots, std::int64_t channels) const;
+    Images images_of(int x) const;
+    Layout alike(int x, const Dims& sizes, Kind kind = Kind::f32) const;
+    using Weights = std::function<void(Arguments&, const Layout&)>;
+    int convolve(const Geometry<2>& g, int x, bool bias, const std::vector<After>& after, const Weights& weights);
+    int taps_of(int weight, const Geometry<2>& g);
     const Slot& at(int x) const;
     bool may_write(int x) const { return spaces_[static_cast<std::size_t>(at(x).space)].where == Space::Where::arena; }
     int result_for(const Layout& layout, const std::vector<After>& after);

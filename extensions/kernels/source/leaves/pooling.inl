@@ -13,10 +13,19 @@ static WORKBENCH_INLINE Taps taps(std::int64_t out, std::int64_t kernel, std::in
     return {first, end < size ? end : size};
 }
 
+// Eight places, of four bytes or of eight.
+static WORKBENCH_INLINE void store_places(std::int64_t* to, ints8 places) {
+    *reinterpret_cast<longs8_unaligned*>(to) = __builtin_convertvector(places, longs8);
+}
+static WORKBENCH_INLINE void store_places(std::int32_t* to, ints8 places) { *reinterpret_cast<ints8_unaligned*>(to) = places; }
+static WORKBENCH_INLINE ints8 load_places(const std::int64_t* from) {
+    return __builtin_convertvector(*reinterpret_cast<const longs8_unaligned*>(from), ints8);
+}
+static WORKBENCH_INLINE ints8 load_places(const std::int32_t* from) { return *reinterpret_cast<const ints8_unaligned*>(from); }
+
 // One row of outputs. A NaN wins over every number, and of equal values the first one wins, as in PyTorch.
-template <typename T>
-static void max_pool_row(const T* image, const PoolPlane& p, std::int64_t row, T* values,
-                                   std::int64_t* indices) {
+template <typename T, typename Index>
+static void max_pool_row(const T* image, const PoolPlane& p, std::int64_t row, T* values, Index* indices) {
     const std::int64_t width = p.width, channels = p.channels;
     const Taps ys = taps(row, p.kernel_y, p.stride_y, p.padding_y, p.dilation_y, p.height);
     for (std::int64_t column = 0; column < p.out_width; ++column) {
@@ -35,7 +44,7 @@ static void max_pool_row(const T* image, const PoolPlane& p, std::int64_t row, T
                     where = better ? spread(here) : where;
                 }
             store(values + column * channels + c, best);
-            *reinterpret_cast<longs8_unaligned*>(indices + column * channels + c) = __builtin_convertvector(where, longs8);
+            store_places(indices + column * channels + c, where);
         }
         for (; c < channels; ++c) {
             float best = image[start * channels + c];
@@ -80,8 +89,8 @@ static void max_pool_tile_row(const float* rows, std::int64_t width, std::int64_
 
 // The gradient of one sample when its windows are tiles: every input element takes its window's gradient or zero.
 // Returns false, with `out` half written, when an index lies outside its own tile.
-template <typename T>
-static bool max_pool_tile_gradient(const T* gradient, const std::int64_t* indices, std::int64_t height,
+template <typename T, typename Index>
+static bool max_pool_tile_gradient(const T* gradient, const Index* indices, std::int64_t height,
                                              std::int64_t width, std::int64_t channels, std::int64_t out_height,
                                              std::int64_t out_width, T* out) {
     const std::int64_t high = height / out_height, wide = width / out_width;
@@ -93,8 +102,7 @@ static bool max_pool_tile_gradient(const T* gradient, const std::int64_t* indice
             std::int64_t c = 0;
             for (; c + 8 <= channels; c += 8) {
                 const floats8 value = load(gradient + at + c);
-                const ints8 where =
-                    __builtin_convertvector(*reinterpret_cast<const longs8_unaligned*>(indices + at + c), ints8);
+                const ints8 where = load_places(indices + at + c);
                 ints8 found = {};
                 for (std::int64_t y = row * high; y < (row + 1) * high; ++y)
                     for (std::int64_t x = column * wide; x < (column + 1) * wide; ++x) {
