@@ -189,6 +189,15 @@ def _dropout(
     return y + jnp.where(kept, high, low).astype(x.dtype) if high or low else y
 
 
+def _incomplete(name: str) -> Callable[..., Any]:
+    def call(x: Any, y: Any) -> Any:
+        # A number beside an array is of the array's type; JAX's functions would take it for one in double precision.
+        kind = jnp.result_type(x, y)
+        return getattr(special, name)(jnp.asarray(x, kind), jnp.asarray(y, kind))
+
+    return call
+
+
 def _std(x: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
     # Always in double precision: only a run knows whether squares leave the range of single precision.
     wide = jnp.asarray(x).astype(np.complex128 if x.dtype.kind == "c" else np.float64)
@@ -205,6 +214,8 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "complex": lambda x, y: jnp.asarray(x) + 1j * jnp.asarray(y),
     "diagonal": _diagonal,
     "dropout": _dropout,
+    "gammainc": _incomplete("gammainc"),
+    "gammaincc": _incomplete("gammaincc"),
     "group_norm": _group_norm,
     "layer_norm": _layer_norm,
     "lay_out": lambda x, order: x,
