@@ -51,3 +51,12 @@ def test_what_is_damaged_is_refused_in_words(which: str) -> None:
         except wb.WeightsError:
             refused += 1
     assert 50 < refused < 150
+
+
+def test_parameters_come_back_in_the_order_of_the_module() -> None:
+    # A bias is read before the weights that were registered before it; optimizers count parameters by their order.
+    layer = wb.nn.MultiheadAttention(6, 2, kdim=3, vdim=3, add_bias_kv=True)
+    file = io.BytesIO()
+    wb.jit.save(wb.jit.script(layer), file)
+    file.seek(0)
+    assert list(wb.jit.load(file).state_dict()) == list(layer.state_dict())

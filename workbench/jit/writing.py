@@ -83,12 +83,12 @@ def _with_state(graph: Graph, module: Any) -> dict[str, Any]:
     """Give a graph the tensors that the module has now, also those that it does not read; say what else there is."""
     buffers = [name for name, _ in module.named_buffers()]
     state = dict([*module.named_parameters(), *module.named_buffers()])
-    graph.parameters = {
-        value: state[value.name] if value.name in state else operator.attrgetter(value.name)(module)
-        for value in graph.parameters
+    read = {value.name: value for value in graph.parameters}
+    # In the order of the module, whichever the graph reads first: optimizers count parameters by it.
+    graph.parameters = {read.get(name, Value(name, type_of(one))): one for name, one in state.items()}
+    graph.parameters |= {
+        value: operator.attrgetter(name)(module) for name, value in read.items() if name not in state
     }
-    known = {value.name for value in graph.parameters}
-    graph.parameters |= {Value(name, type_of(one)): one for name, one in state.items() if name not in known}
     held: dict[str, Any] = {}
 
     def hold(tensor: Any) -> str:
