@@ -162,8 +162,8 @@ def explain(compiled: Any) -> Report:
     >>> fast(wb.tensor([1.0, -1.0]))
     tensor([1., 0.])
     >>> print(wb.compiler.explain(fast))
-    ReLU: 1 programs, 0 bytes of packed weights; 1 calls ran compiled
-      for 2: 1 steps and 0 ops of Python's, 0 bytes planned in place of 0
+    ReLU: 1 program, 0 bytes of packed weights; 1 call ran compiled
+      for 2: 1 step and 0 ops of Python's, 0 bytes planned in place of 0
         1 × chain of 3
     """
     if isinstance(compiled, CompiledModule):

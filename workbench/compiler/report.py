@@ -65,7 +65,8 @@ class Program:
         shapes = ", ".join("x".join(map(str, one)) or "()" for one in self.inputs)
         half = f"{self.half} " if self.half else ""
         lines = [
-            f"{half}for {shapes}: {sum(self.steps.values())} steps and {len(self.eager)} ops of Python's, "
+            f"{half}for {shapes}: {_counted(sum(self.steps.values()), 'step')} and "
+            f"{_counted(len(self.eager), 'op')} of Python's, "
             f"{self.planned_bytes:,} bytes planned in place of {self.unshared_bytes:,}"
         ]
         lines += [f"  {count} × {name}" for name, count in self.steps.items()]
@@ -117,15 +118,21 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.name}: {len(self.programs)} programs, {self.weight_bytes:,} bytes of packed weights; "
-            f"{self.calls.get('compiled', 0)} calls ran compiled"
+            f"{self.name}: {_counted(len(self.programs), 'program')}, {self.weight_bytes:,} bytes of packed weights; "
+            f"{_counted(self.calls.get('compiled', 0), 'call')} ran compiled"
         ]
         lines += [f"  {line}" for one in self.programs for line in str(one).split("\n")]
         lines += [f"  {count} × fused into one step: {ops}" for ops, count in self.fused.items()]
         lines += [
-            f"  {count} calls ran as written: {why}" for why, count in self.calls.items() if why != "compiled"
+            f"  {_counted(count, 'call')} ran as written: {why}"
+            for why, count in self.calls.items()
+            if why != "compiled"
         ]
-        lines += [f"  made anew {count} times: {why}" for why, count in self.made_anew.items()]
+        lines += [f"  made anew {_counted(count, 'time')}: {why}" for why, count in self.made_anew.items()]
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

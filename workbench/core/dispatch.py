@@ -309,8 +309,9 @@ def numbers(value: Any) -> Any:
         raise NoNumbersError(
             array.why
             or f"this value has dims {dims_of(value)} and type {array.dtype} but no numbers: it stands for a value "
-            "while a function is traced, or was dropped from the tape. Branch on shapes and names instead, write ops "
-            "that return new tensors instead of changing one in place, or look at values outside the traced function."
+            "while a function is traced, or was dropped from the tape. Branch on shapes and names instead, choose "
+            "values with where(), keep both branches with jit.script, write ops that return new tensors instead of "
+            "changing one in place, or look at values outside the traced function."
         )
     there = backend.backend_of(array)
     return array if there is None else there.to_numpy(array)
