@@ -134,3 +134,13 @@ def test_names_and_gradients_go_along() -> None:
     assert x.grad is not None and x.grad.names == ("N", "C")
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         x.detach().rename(None) @ x.detach().rename(None)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4, 4), (3, 7, 9), (1, 30, 20), (31, 8, 32)])
+def test_a_product_has_the_same_bits_however_its_matrices_lie(sizes: tuple[int, int, int]) -> None:
+    m, k, n = sizes
+    layouts = ("row major", "swapped", "stepped")
+    left = [wb.tensor(_value((m, k), "float32", one)) for one in layouts]
+    right = [wb.tensor(_value((k, n), "float32", one)) for one in layouts]
+    found = [wb.matmul(one, other).numpy() for one in left for other in right]
+    assert all(np.array_equal(one, found[0]) for one in found)

@@ -15,6 +15,9 @@ PyObject* small_call(Small small, PyObject* const* arrays, Py_ssize_t n, PyObjec
 template <class T>
 PyObject* small_rows(Small small, PyObject* const* arrays, Py_ssize_t n, PyObject* kwnames);
 
+// However it lies.
+inline bool plain(PyObject* array) { return PyArray_CheckExact(array) && PyArray_ISBEHAVED_RO(as_array(array)); }
+
 inline bool simple(PyObject* array) { return PyArray_CheckExact(array) && PyArray_ISCARRAY_RO(as_array(array)); }
 
 template <class T>

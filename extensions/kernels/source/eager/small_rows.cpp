@@ -194,17 +194,29 @@ PyObject* linear(PyObject* const* arrays, Py_ssize_t count) {
     return out;
 }
 
+// The numbers of a matrix row by row: as they lie, or brought to `room`, so that the same numbers come of it however it lies.
+template <class T>
+const T* by_rows(PyArrayObject* matrix, T (&room)[SMALL]) {
+    if (PyArray_IS_C_CONTIGUOUS(matrix)) return static_cast<const T*>(PyArray_DATA(matrix));
+    const npy_intp rows = PyArray_DIM(matrix, 0), columns = PyArray_DIM(matrix, 1);
+    for (npy_intp row = 0; row < rows; ++row)
+        for (npy_intp column = 0; column < columns; ++column)
+            room[row * columns + column] = *static_cast<const T*>(PyArray_GETPTR2(matrix, row, column));
+    return room;
+}
+
 // Of two matrices.
 template <class T>
 PyObject* matmul(PyObject* x, PyObject* y) {
-    if (!simple(y) || PyArray_TYPE(as_array(y)) != PyArray_TYPE(as_array(x))) return nullptr;
+    if (!plain(y) || PyArray_TYPE(as_array(y)) != PyArray_TYPE(as_array(x))) return nullptr;
     PyArrayObject *a = as_array(x), *b = as_array(y);
-    if (PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2 || PyArray_DIM(a, 1) != PyArray_DIM(b, 0)) return nullptr;
+    if (PyArray_SIZE(b) > SMALL || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2 || PyArray_DIM(a, 1) != PyArray_DIM(b, 0)) return nullptr;
     npy_intp sizes[] = {PyArray_DIM(a, 0), PyArray_DIM(b, 1)};
     const npy_intp inner = PyArray_DIM(a, 1);
     if (sizes[0] * sizes[1] > SMALL || sizes[0] * sizes[1] * inner > MULTIPLIED) return nullptr;
     PyObject* out = PyArray_SimpleNew(2, sizes, PyArray_TYPE(a));
-    if (out) multiply(data<T>(x), data<T>(y), sizes[0], inner, sizes[1], data<T>(out));
+    T left[SMALL], right[SMALL];
+    if (out) multiply(by_rows(a, left), by_rows(b, right), sizes[0], inner, sizes[1], data<T>(out));
     return out;
 }
 
@@ -213,7 +225,7 @@ PyObject* matmul(PyObject* x, PyObject* y) {
 template <class T>
 PyObject* small_rows(Small small, PyObject* const* arrays, Py_ssize_t n, PyObject* kwnames) {
     PyObject* first = arrays[0];
-    if (!simple(first) || PyArray_SIZE(as_array(first)) == 0) return nullptr;
+    if (!(small == Small::matmul ? plain(first) : simple(first)) || PyArray_SIZE(as_array(first)) == 0) return nullptr;
     const Py_ssize_t words = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     PyObject* const* params = arrays + n;
     const auto words_are = [&](const char* one, const char* other) {
