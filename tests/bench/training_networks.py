@@ -33,11 +33,8 @@ def _tensor(lib: Any, array: np.ndarray[Any, Any], names: str = "") -> Any:
 
 
 def _step(
-    lib: Any, model: Any, loss: Callable[[], Any], optimizer: str = "SGD", half: bool = False,
-    compiled: bool = False, **settings: Any,
-) -> Step:  # fmt: skip
-    if compiled:
-        loss = lib.compile(loss)
+    lib: Any, model: Any, loss: Callable[[], Any], optimizer: str = "SGD", half: bool = False, **settings: Any
+) -> Step:
     chosen = getattr(lib.optim, optimizer)(model.parameters(), **{"lr": 1e-3, **settings})
 
     def run() -> None:
@@ -63,8 +60,9 @@ def convolutional(lib: Any, compiled: bool = False) -> Step:
         nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
         nn.Flatten(), nn.Linear(3136, 10),
     )  # fmt: skip
+    model = lib.compile(model) if compiled else model
     x = _tensor(lib, _random(64, 1, 28, 28), "N C H W")
-    return _step(lib, model, _classes(lib, model, x), "Adam", compiled=compiled)
+    return _step(lib, model, _classes(lib, model, x), "Adam")
 
 
 def perceptron(lib: Any) -> Step:
@@ -120,8 +118,9 @@ def residual(lib: Any, half: bool = False, compiled: bool = False) -> Step:
         layers += [block(before, after, 2 if stage else 1), block(after, after, 1)]
         before = after
     model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+    model = lib.compile(model) if compiled else model
     x = _tensor(lib, _random(32, 3, 32, 32), "N C H W")
-    return _step(lib, model, _classes(lib, model, x), half=half, compiled=compiled, momentum=0.9)
+    return _step(lib, model, _classes(lib, model, x), half=half, momentum=0.9)
 
 
 def depthwise(lib: Any) -> Step:
@@ -163,8 +162,9 @@ def transformer(lib: Any, half: bool = False, compiled: bool = False) -> Step:
     nn = lib.nn
     layer = nn.TransformerEncoderLayer(256, 8, 1024, dropout=0.1, batch_first=True)
     model = nn.TransformerEncoder(layer, 4, enable_nested_tensor=False)
+    model = lib.compile(model) if compiled else model
     x = _tensor(lib, _random(16, 128, 256), "N T E")
-    return _step(lib, model, lambda: model(x).square().mean(), "Adam", half, compiled)
+    return _step(lib, model, lambda: model(x).square().mean(), "Adam", half)
 
 
 def adam(lib: Any) -> Step:
@@ -198,7 +198,7 @@ COMPILED: dict[str, Callable[..., Step]] = {
     "CNN conv32-conv64-fc, batch 64": convolutional,
     **HALVES,
 }
-"""What is compiled as well: the whole loss, and with it the gradient."""
+"""What is compiled as well, to be trained."""
 
 ADAM = "Adam, 10 M parameters"
 
