@@ -63,4 +63,4 @@ def test_a_compiled_script_that_asks_for_numbers_runs_as_it_is_written() -> None
     with wb.no_grad():
         assert same_value(fast(x, 3), model(x, 3))
     told = str(wb.compiler.explain(fast))
-    assert "1 calls ran as written: it has no graph" in told and "no numbers" in told
+    assert "1 call ran as written: it has no graph" in told and "no numbers" in told

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import workbench as wb
 
+torch = pytest.importorskip("torch")
 
-def _pair(*shape: int) -> tuple[wb.Tensor, torch.Tensor]:
+
+def _pair(*shape: int) -> tuple[wb.Tensor, Any]:
     array = np.random.default_rng(sum(shape)).standard_normal(shape)
     return wb.tensor(array), torch.from_numpy(array.copy())
 

@@ -35,8 +35,8 @@ def parse_message(data: object) -> Hello | Request:
     Raises:
         Refused: the message is not of this protocol or not well formed; nothing may be done about it.
 
-    >>> parse_message({"type": "hello", "version": 3, "views": ["graph"]})
-    Hello(type='hello', version=3, views=['graph'], have={})
+    >>> parse_message({"type": "hello", "version": PROTOCOL_VERSION, "views": ["graph"]})
+    Hello(type='hello', version=4, views=['graph'], have={})
     """
     if not isinstance(data, Mapping):
         raise Refused(f"a message is an object with fields, not {_describe(data)}")

@@ -5,9 +5,9 @@
 
 namespace workbench::compiled {
 
-// As many threads as a step is worth: waking one takes as long as some two million products.
+// As many threads as a step is worth: waking one takes as long as some half a million products.
 inline int workers_for(std::int64_t products) {
-    constexpr std::int64_t worth_a_thread = 2000000;
+    constexpr std::int64_t worth_a_thread = 500000;
     return static_cast<int>(std::clamp<std::int64_t>(products / worth_a_thread, 1, thread_count()));
 }
 // OpenMP's setting, which oneDNN reads when it makes a primitive and when it runs one.
