@@ -65,9 +65,11 @@ def _var_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, correcti
 
 
 def _std_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
-    """The root has no slope at 0: values that are all equal get 0."""
+    """The root has no slope at 0: values that are all equal get 0. Where it is infinite it has none: ∞ - ∞ is NaN."""
     flat = ops.to(ops.eq(c.out, 0.0), dtype=np.dtype(g.payload.dtype))
-    share = ops.div(ops.mul(g, ops.sub(1.0, flat)), ops.add(ops.mul(c.out, 2.0), flat))
+    # Half of g and not twice the deviation, which would leave the range.
+    half = ops.mul(ops.mul(g, 0.5), ops.sub(1.0, flat))
+    share = ops.div(half, ops.add(ops.add(c.out, flat), ops.sub(c.out, c.out)))
     return _var_gradient(c, share, dim, keepdim, correction)
 
 
