@@ -38,6 +38,7 @@ from workbench.graph.passes import (
     inline,
     normal_forms,
     peephole,
+    pool_before_relu,
 )
 from workbench.graph.tracing import followed
 from workbench.kernels import available, get_num_threads, reason
@@ -52,7 +53,9 @@ PASSES = (inline, fuse_conv_batch_norm, peephole, common_subexpressions, normal_
 FUSING = (channels_last, fuse_layers, fuse_chains)
 """What it goes through besides for our own programs: other backends are given ops, and put them together themselves."""
 
-TRAINING_PASSES = (inline, peephole, common_subexpressions, normal_forms, peephole, dead_code)
+TRAINING_PASSES = (
+    inline, peephole, common_subexpressions, normal_forms, peephole, pool_before_relu, dead_code,
+)  # fmt: skip
 """What goes before the gradients: parameters stay what they are, since each step changes them."""
 
 MOST_VERSIONS = 64

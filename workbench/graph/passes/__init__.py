@@ -21,6 +21,7 @@ from workbench.graph.passes.inline import inline
 from workbench.graph.passes.normal_forms import normal_forms
 from workbench.graph.passes.outline import outline
 from workbench.graph.passes.peephole import peephole
+from workbench.graph.passes.pool_before_relu import pool_before_relu
 from workbench.graph.passes.unroll import unroll
 from workbench.graph.spec import check
 
@@ -40,6 +41,7 @@ __all__ = [
     "normal_forms",
     "outline",
     "peephole",
+    "pool_before_relu",
     "run_passes",
     "unroll",
 ]
