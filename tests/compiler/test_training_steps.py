@@ -181,23 +181,44 @@ def test_places_are_whole_numbers() -> None:
         close(ours, a.grad)
 
 
+AVERAGES: dict[str, dict[str, Any]] = {
+    "tiles": {"kernel_size": 2},
+    "padded": {"kernel_size": 3, "stride": 2, "padding": 1},
+    "edges": {"kernel_size": 3, "stride": 2, "padding": 1, "count_include_pad": False},
+    "overlapping": {"kernel_size": (3, 2), "stride": 1},
+    "rest": {"kernel_size": 2, "stride": 3},
+    "plane": {"kernel_size": (7, 6)},
+}
+
+
 @pytest.mark.parametrize("last", [False, True], ids=["rows", "last"])
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"kernel_size": 2}, {"kernel_size": 3, "stride": 2, "padding": 1},
-        {"kernel_size": 3, "stride": 2, "padding": 1, "count_include_pad": False},
-    ], ids=["tiles", "padded", "edges"],
-)  # fmt: skip
-def test_average_pool(params: dict[str, Any], last: bool) -> None:
-    compiled = wb.compile(lambda a: F.avg_pool2d(a, **params))
-    for one in (drawn(2, 16, 8, 8, last=last), drawn(1, 5, 9, 7, last=last)):
-        ours, theirs = one.detach().requires_grad_(), one.detach().requires_grad_()
-        a, b = compiled(ours), F.avg_pool2d(theirs, **params)
-        close(a, b)
-        for y in (a, b):
-            (y * y.detach()).sum().backward()
-        close(ours.grad, theirs.grad)
+@pytest.mark.parametrize("sizes", [(2, 16, 7, 6), (1, 5, 9, 7)], ids=str)
+@pytest.mark.parametrize("name", list(AVERAGES))
+def test_average_pool(name: str, sizes: tuple[int, ...], last: bool) -> None:
+    judged(
+        lambda a: F.avg_pool2d(a, **AVERAGES[name]), drawn(*sizes, last=last),
+        steps=("pooling", "averages' gradient own"),
+    )  # fmt: skip
+
+
+def test_average_pool_behind_a_convolution() -> None:
+    # In blocks of channels, or channels last: whatever oneDNN leaves.
+    judged(
+        lambda a, w: F.avg_pool2d(F.conv2d(a, w).relu(), 3, 2, 1), drawn(2, 3, 12, 11), drawn(32, 3, 3, 3),
+        steps=("pooling", "averages' gradient own"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["rows", "last"])
+@pytest.mark.parametrize("sizes", [(4, 5, 6, 8), (1, 16, 1, 1), (3, 32, 7, 5)], ids=str)
+def test_global_average(sizes: tuple[int, ...], last: bool) -> None:
+    x = drawn(*sizes, last=last)
+    judged(lambda a: F.adaptive_avg_pool2d(a, 1).flatten(1), x, steps=("pooling", "averages' gradient own"))
+
+
+def test_adaptive_average() -> None:
+    steps = ("pooling", "averages' gradient own")
+    judged(lambda a: F.adaptive_avg_pool2d(a, (2, 3)), drawn(2, 5, 6, 9), steps=steps)
 
 
 @pytest.mark.parametrize("sizes", [(5, 7), (2, 3, 7), (1, 7), (7,)], ids=str)
@@ -250,12 +271,14 @@ def network() -> Any:
     )  # fmt: skip
 
 
-def test_a_network_is_two_programs() -> None:
+@pytest.mark.parametrize("names", [(), ("N", "C", "H", "W")], ids=["plain", "named"])
+def test_a_network_is_two_programs(names: tuple[str, ...]) -> None:
     """Values go from half to half as they lie; five steps of training are eager's."""
     models = [network(), network()]
     compiled = wb.compile(models[1])
     optimisers = [wb.optim.SGD(one.parameters(), lr=0.05, momentum=0.9) for one in models]
     x, targets = drawn(6, 1, 16, 16), wb.tensor([0, 1, 2, 3, 4, 0])
+    x = x.rename(*names) if names else x
     for _ in range(5):
         losses = []
         for call, optimiser in zip((models[0], compiled), optimisers, strict=True):

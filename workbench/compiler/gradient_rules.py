@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from workbench.compiler.groups import Group
 from workbench.compiler.lowering import Lowering, NotLowered, Rule
 from workbench.core.op import Op, ops
 from workbench.graph.blocks import Node, Value
+from workbench.ops.nn.pool.adaptive_mean import even_windows
 
-__all__ = ["GRADIENT_RULES"]
+__all__ = ["GRADIENT_RULES", "even_kernel"]
 
 _GEOMETRY = ("stride", "padding", "dilation")
 
@@ -60,6 +63,22 @@ def _average_pool_gradient(low: Lowering, group: Group) -> int:
     return int(low.program.average_pool_gradient(low.slot(node.inputs[0]), *sizes, padded))
 
 
+def even_kernel(sizes: Sequence[int], outputs: Sequence[int]) -> list[int]:
+    """Return the windows of an adaptive pooling, where all of them have one size."""
+    windows = even_windows(tuple(sizes[2:]), tuple(outputs)) if len(outputs) == 2 else None
+    if windows is None:
+        raise NotLowered("its windows are of several sizes, or not of planes")
+    return list(windows["kernel"])
+
+
+def _adaptive_average_pool_gradient(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    params = low.params(node)
+    kernel = even_kernel(params["input_shape"], params["sizes"])
+    sizes = (list(params["input_shape"]), kernel, kernel, [0, 0])
+    return int(low.program.average_pool_gradient(low.slot(node.inputs[0]), *sizes, True))
+
+
 def _expect_planes(low: Lowering, x: Value) -> None:
     if len(low.shape(x)) not in (2, 4):
         raise NotLowered("only batch norms of [N, C] and of planes have a step")
@@ -92,6 +111,7 @@ GRADIENT_RULES: dict[Op, Rule] = {
     ops.conv2d_weight_gradient: _convolution_weight_gradient,
     ops.max_pool2d_gradient: _max_pool_gradient,
     ops.avg_pool2d_gradient: _average_pool_gradient,
+    ops.adaptive_avg_pool_gradient: _adaptive_average_pool_gradient,
     ops.batch_norm: _batch_norm,
     ops.batch_norm_gradient: _batch_norm_gradient,
     ops.running_statistics: _running_statistics,

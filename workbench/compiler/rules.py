@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.compiler.gradient_rules import GRADIENT_RULES
+from workbench.compiler.gradient_rules import GRADIENT_RULES, even_kernel
 from workbench.compiler.groups import Group
 from workbench.compiler.lowering import Lowering, NotLowered, Rule
 from workbench.core.op import Op, ops
@@ -108,6 +108,12 @@ def _average_pool(low: Lowering, group: Group) -> int:
     return int(low.program.pool(low.slot(node.inputs[0]), kind, *map(list, sizes)))
 
 
+def _adaptive_average_pool(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    kernel = even_kernel(low.shape(node.inputs[0]), low.params(node)["sizes"])
+    return int(low.program.pool(low.slot(node.inputs[0]), "average", kernel, kernel, [0, 0], [1, 1]))
+
+
 _REDUCTIONS = {ops.sum: "sum", ops.mean: "mean", ops.amax: "amax", ops.amin: "amin"}
 
 
@@ -132,7 +138,8 @@ def _reshape(low: Lowering, group: Group) -> int:
 def _same(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     low.views(node.inputs[0], node.outputs[0])
-    return low.slot(node.inputs[0])
+    # Places of planes stay as narrow as they are: whoever reads them otherwise asks for it.
+    return low.places(node.inputs[0])
 
 
 def _permute(low: Lowering, group: Group) -> int:
@@ -208,6 +215,7 @@ def _attention(low: Lowering, group: Group) -> int:
 
 RULES: dict[Op, Rule] = {
     ops.conv2d: _convolution, ops.linear: _linear, ops.max_pool2d: _max_pool, ops.avg_pool2d: _average_pool,
+    ops.adaptive_avg_pool: _adaptive_average_pool,
     ops.mean: _reduced, ops.sum: _reduced, ops.amax: _reduced, ops.amin: _reduced, ops.reshape: _reshape,
     ops.flatten: _reshape, ops.unflatten: _reshape, ops.squeeze: _reshape, ops.unsqueeze: _reshape, ops.rename: _same,
     ops.detach: _same, ops.permute: _permute, ops.softmax: _softmax, ops.layer_norm: _layer_norm, ops.lay_out: _lay_out,

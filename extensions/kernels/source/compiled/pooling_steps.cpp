@@ -156,23 +156,26 @@ int Program::max_pool_gradient(int gradient, int places, const Dims& input) {
 
 int Program::average_pool_gradient(int gradient, const Dims& input, const Dims& kernel, const Dims& stride, const Dims& padding,
                                    bool padded) {
-    const auto [result, after, gaps] = windows(input, kernel, stride, padding, {1, 1});
+    const Dims result = windows(input, kernel, stride, padding, {1, 1}).result;
     if (shape(gradient) != result) refuse("a pooling's gradient has shape " + text(shape(gradient)) + "; expected " + text(result));
-    if (!at(gradient).settled) gradient = laid(gradient, describe_floats(result, channels_last_strides(result)));
-    const std::int64_t products = count_of(result) * kernel[0] * kernel[1];
-    use_threads(workers_for(8 * products));
-    const auto forward = [&](const Layout& x) {
-        return dnnl::pooling_forward::primitive_desc(engine(), dnnl::prop_kind::forward_training, average(padded), x, at(gradient).layout,
-                                                     stride, kernel, gaps, padding, after, with_own_room());
-    };
-    // As the gradient lies, so does what it is of.
-    const Layout wanted = alike(gradient = in_images(gradient), input);
-    const dnnl::pooling_backward::primitive_desc description(engine(), average(padded), wanted, at(gradient).layout, stride, kernel, gaps,
-                                                             padding, after, forward(wanted), with_own_room());
-    if (std::string(description.impl_info_str()).find("ref") != std::string::npos)
-        throw std::runtime_error("the gradient of averages is faster by the eager kernel");
-    const int made = add_slot(description.diff_src_desc(), true);
-    add("pooling's gradient", description, {{DNNL_ARG_DIFF_DST, gradient}, {DNNL_ARG_DIFF_SRC, made}}, 8 * products);
+    // As the gradient lies, so does what it is of. oneDNN has code of its own for some windows only: not for whole planes.
+    gradient = in_images(gradient);
+    const Images from = images_of(gradient);
+    const int made = add_slot(alike(gradient, input), true);
+    const PoolPlane plane{input[2], input[3], from.channels, result[3], kernel[0], kernel[1], stride[0], stride[1], padding[0], padding[1],
+                          1, 1};
+    const std::int64_t high = result[2], row = result[3] * from.channels, image = input[2] * input[3] * from.channels;
+    add_loop("averages' gradient own", {gradient, made}, thread_count(), [=](void* const* at) {
+        const auto* gradients = static_cast<const float*>(at[0]);
+        auto* out = static_cast<float*>(at[1]);
+        parallel_for(from.count * from.blocks, grain_for(image), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i) {
+                std::fill_n(out + i * image, image, 0.f);
+                for (std::int64_t y = 0; y < high; ++y)
+                    LEAF(average_pool_gradient_row<float>)(gradients + (i * high + y) * row, plane, y, padded, out + i * image);
+            }
+        });
+    });
     return made;
 }
 
