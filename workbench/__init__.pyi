@@ -210,6 +210,7 @@ per_tensor_affine: _QScheme
 per_tensor_symmetric: _QScheme
 per_channel_affine: _QScheme
 per_channel_symmetric: _QScheme
+per_channel_affine_float_qparams: _QScheme
 FloatTensor: _LegacyType
 DoubleTensor: _LegacyType
 HalfTensor: _LegacyType

@@ -110,6 +110,56 @@ def test_observers_that_watch_nothing() -> None:
             made.calculate_qparams()
 
 
+def test_moving_averages_of_channels_leave_out_what_is_no_number() -> None:
+    observer = q.MovingAveragePerChannelMinMaxObserver(averaging_constant=0.5)
+    observer(tensor([[1.0, 3.0], [np.nan, np.inf]]))
+    observer(tensor([[3.0, 5.0], [-2.0, 2.0]]))
+    observer(tensor([[np.nan, -np.inf], [0.0, np.nan]]))
+    assert observer.min_val.tolist() == [2.0, -1.0]
+    assert observer.max_val.tolist() == [4.0, 1.0]
+    assert (observer.nan_count, observer.inf_count) == (3, 2)
+    with pytest.raises(wb.QuantizationError, match="2 channels were seen before, and now 3"):
+        observer(tensor(np.ones((3, 1))))
+    assert observer.min_val.tolist() == [2.0, -1.0]
+
+
+def test_a_fixed_range_is_known_before_any_value_and_cannot_be_moved() -> None:
+    observer = q.FixedQParamsObserver(scale=1 / 256, zero_point=0)
+    observer(tensor([7.0, np.nan]))
+    assert observer.calculate_qparams()[0].item() == 1 / 256
+    assert [float(end) for end in observer.range()] == [0.0, 255 / 256]
+    assert observer.nan_count == 1
+    with pytest.raises(wb.QuantizationError, match="the range of this observer is fixed"):
+        observer.set_range(0.0, 2.0)
+    for bad, words in (
+        ({"scale": 0.0, "zero_point": 0}, "a finite number above 0"),
+        ({"scale": 1.0, "zero_point": 300}, "zero_point 300 is no code"),
+        ({"scale": 1.0, "zero_point": 0, "is_dynamic": True}, "is_dynamic=True asks for one a batch"),
+    ):
+        with pytest.raises(wb.QuantizationError, match=words):
+            q.FixedQParamsObserver(**bad)
+
+
+def test_factories_are_equal_where_they_make_the_same() -> None:
+    assert q.get_default_qconfig("x86") == q.get_default_qconfig("fbgemm")
+    assert not q.qconfig_equals(q.get_default_qconfig("x86"), q.get_default_qconfig("qnnpack"))
+    asked: list[int] = []
+    factory = q.MinMaxObserver.with_callable_args(eps=lambda: asked.append(1) or 0.5)
+    assert factory().eps.item() == factory().eps.item() == 0.5  # type: ignore[attr-defined]
+    assert len(asked) == 2
+
+
+def test_states_of_observers_are_taken_out_and_put_back() -> None:
+    first, second = (q.prepare(wb.nn.Linear(2, 2).eval()) for _ in range(2))
+    first(wb.ones(1, 2))
+    state = q.get_observer_state_dict(first)
+    q.load_observer_state_dict(second, state)
+    assert second.quant.activation_post_process.max_val.item() == 1.0
+    state.popitem()
+    with pytest.raises(wb.QuantizationError, match="Missing keys for observer"):
+        q.load_observer_state_dict(second, state)
+
+
 def test_settings_can_be_given_ahead() -> None:
     factory = q.HistogramObserver.with_args(bins=64).with_args(quant_min=0, quant_max=15)
     made = factory(search="minmax")
@@ -168,13 +218,13 @@ def test_extremes_of_nothing() -> None:
 
 
 MINIMUM = {
-    ("gauss", 8): 40.4, ("gauss", 4): 19.1, ("laplace", 8): 34.6, ("laplace", 4): 15.8, ("relu", 8): 45.8,
-    ("relu", 4): 24.2, ("student", 8): 18.5, ("student", 4): 8.9, ("outliers", 8): 14.4, ("outliers", 4): 6.1,
+    ("gauss", 8): 40.4, ("gauss", 4): 19.25, ("laplace", 8): 35.3, ("laplace", 4): 15.97, ("relu", 8): 45.9,
+    ("relu", 4): 24.3, ("student", 8): 18.4, ("student", 4): 9.1, ("outliers", 8): 14.4, ("outliers", 4): 6.1,
 }  # fmt: skip
-"""Least signal to noise ratio in dB."""
+"""Least signal to noise ratio in dB. No range that holds zero does better for a Gaussian in 4 bits than 19.26."""
 
 
-def distribution(name: str, count: int = 200_000) -> Any:
+def distribution(name: str, count: int = 1_000_000) -> Any:
     random = np.random.default_rng(5)
     if name == "outliers":
         x = random.standard_normal(count)
@@ -188,11 +238,43 @@ def distribution(name: str, count: int = 200_000) -> Any:
     }[name]()
 
 
+@pytest.mark.parametrize("search", ["l2", "mse"])
+@pytest.mark.parametrize(("name", "bits"), MINIMUM)
+def test_no_range_near_the_one_found_is_better(name: str, bits: int, search: str) -> None:
+    x = distribution(name, 100_000).astype(np.float32)
+    observer = q.HistogramObserver(search=search, quant_min=0, quant_max=2**bits - 1)
+    observer(tensor(x))
+    scale, zero = (float(one.item()) for one in observer.calculate_qparams())
+
+    def ratio(scale: float, zero: float) -> float:
+        codes = np.clip(np.rint(x / scale) + zero, 0, 2**bits - 1) - zero
+        return q.sqnr(x, codes * scale)
+
+    factors = np.geomspace(0.5, 2.0, 41)
+    shifts = (-1, 0, 1) if 0 < zero < 2**bits - 1 else (0,)
+    best = max(ratio(scale * factor, zero + shift) for factor in factors for shift in shifts)
+    assert ratio(scale, zero) >= best - 0.05
+
+
+def test_every_range_that_was_looked_at_is_kept_with_its_error() -> None:
+    observer = q.HistogramObserver(quant_min=0, quant_max=15)
+    assert observer.candidates() == []
+    observer(tensor(distribution("gauss", 20_000)))
+    found = {one.rule: one for one in observer.candidates()}
+    assert list(found) == ["minmax", "percentile", "l2", "kl", "mse"]
+    for one in found.values():
+        assert len(one.lows) == len(one.highs) == len(one.sqnrs) > 0
+    for rule in ("l2", "mse"):
+        # The chosen one is the best that was looked at, but for what a coarser histogram sees.
+        assert found[rule].sqnr >= found[rule].sqnrs.max() - 0.02
+    assert len(found["mse"].lows) > 100
+
+
 @pytest.mark.parametrize(("name", "bits"), MINIMUM)
 def test_the_search_knows_the_number_of_bits(name: str, bits: int) -> None:
     x = distribution(name).astype(np.float32)
     found = {}
-    for search in ("l2", "minmax", "percentile", "kl"):
+    for search in ("l2", "mse", "minmax", "percentile", "kl"):
         observer = q.HistogramObserver(search=search, quant_min=0, quant_max=2**bits - 1)
         for part in np.split(x, 4):
             observer(tensor(part))
@@ -200,6 +282,7 @@ def test_the_search_knows_the_number_of_bits(name: str, bits: int) -> None:
         y = wb.fake_quantize_per_tensor_affine(tensor(x), scale.item(), int(zero.item()), 0, 2**bits - 1)
         found[search] = q.sqnr(x, y)
     assert found["l2"] >= MINIMUM[name, bits]
+    assert found["mse"] >= MINIMUM[name, bits]
     assert found["l2"] >= max(found.values()) - 0.05
 
 

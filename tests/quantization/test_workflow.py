@@ -283,7 +283,7 @@ def test_configurations() -> None:
     ):
         q.QConfig(q.MinMaxObserver(), q.MinMaxObserver)  # type: ignore[arg-type]
     with pytest.raises(
-        wb.QuantizationError, match="there is no backend 'tpu'; choose one of x86, fbgemm, qnnpack"
+        wb.QuantizationError, match="there is no backend 'tpu'; choose one of x86, fbgemm, onednn, qnnpack"
     ):
         q.get_default_qconfig("tpu")
     with pytest.raises(wb.QuantizationError, match="a code has 2 to 8 bits"):

@@ -102,7 +102,7 @@ def test_detail_of_an_activation(model: HistogramModel) -> None:
     assert detail.observed_high == pytest.approx(observer.max_val.item(), rel=0.02)
     assert (detail.bits, detail.quant_min, detail.quant_max) == (8, 0, 255)
     assert detail.scale == pytest.approx((detail.high - detail.low) / 255)
-    assert [one.name for one in detail.candidates] == ["min-max", "99.9 %", "L2", "KL"]
+    assert [one.name for one in detail.candidates] == ["min-max", "99.9 %", "L2", "KL", "MSE"]
     best = {one.name: one.sqnr for one in detail.candidates}
     assert best["L2"] >= max(best.values()) - 0.05
     widths = [point.width for point in detail.curve]

@@ -25,6 +25,7 @@ class QScheme(Enum):
     PER_TENSOR_SYMMETRIC = "per_tensor_symmetric"
     PER_CHANNEL_AFFINE = "per_channel_affine"
     PER_CHANNEL_SYMMETRIC = "per_channel_symmetric"
+    PER_CHANNEL_AFFINE_FLOAT_QPARAMS = "per_channel_affine_float_qparams"
 
     @property
     def per_channel(self) -> bool:

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from workbench.base.public import words
 from workbench.base.quantized_array import QScheme
-from workbench.quantization import intrinsic, quantized
+from workbench.quantization import default_fake_quantize, default_observers, intrinsic, qconfig, quantized
 from workbench.quantization.analysis import LayerError, accuracy, compare_layers, model_size, sqnr
 from workbench.quantization.calibration import Calibration, Change
+from workbench.quantization.channel_observers import (
+    MovingAveragePerChannelMinMaxObserver,
+    PerChannelMinMaxObserver,
+)
 from workbench.quantization.convert import convert
+from workbench.quantization.default_fake_quantize import *  # noqa: F403  by the list of that file
+from workbench.quantization.default_observers import *  # noqa: F403
 from workbench.quantization.fake_quantize import (
     FakeQuantize,
+    FakeQuantizeBase,
+    FixedQParamsFakeQuantize,
+    FusedMovingAvgObsFakeQuantize,
     disable_fake_quant,
     disable_observer,
     enable_fake_quant,
@@ -21,27 +30,28 @@ from workbench.quantization.fake_quantize import (
 )
 from workbench.quantization.fuse import fuse_modules
 from workbench.quantization.layer_observers import propagate_qconfig
+from workbench.quantization.learnable_fake_quantize import LearnableFakeQuantize
 from workbench.quantization.metrics import Figures
 from workbench.quantization.observer import (
     HistogramObserver,
     MinMaxObserver,
     MovingAverageMinMaxObserver,
-    NoopObserver,
-    PerChannelMinMaxObserver,
-    PlaceholderObserver,
 )
 from workbench.quantization.observer_base import ObserverBase
-from workbench.quantization.prepare import prepare
-from workbench.quantization.qconfig import (
-    QConfig,
-    bits_qconfig,
-    default_per_channel_qconfig,
-    default_qat_qconfig,
-    default_qconfig,
-    get_default_qconfig,
+from workbench.quantization.plain_observers import (
+    FixedQParamsObserver,
+    NoopObserver,
+    PlaceholderObserver,
+    RecordingObserver,
+    ReuseInputObserver,
 )
+from workbench.quantization.prepare import prepare
+from workbench.quantization.qconfig import *  # noqa: F403
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper
 from workbench.quantization.workflow import fuse_automatically, quantize
+
+UniformQuantizationObserverBase = ObserverBase
+"""PyTorch's name for observers that find a scale and a zero point."""
 
 per_tensor_affine = QScheme.PER_TENSOR_AFFINE
 per_tensor_symmetric = QScheme.PER_TENSOR_SYMMETRIC
@@ -49,14 +59,17 @@ per_channel_affine = QScheme.PER_CHANNEL_AFFINE
 per_channel_symmetric = QScheme.PER_CHANNEL_SYMMETRIC
 
 __all__ = [
-    "Calibration", "Change", "DeQuantStub", "FakeQuantize", "Figures", "HistogramObserver", "LayerError",
-    "MinMaxObserver", "MovingAverageMinMaxObserver", "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver",
-    "PlaceholderObserver", "QConfig", "QScheme", "QuantStub", "QuantWrapper", "accuracy", "bits_qconfig",
-    "compare_layers", "convert", "default_per_channel_qconfig", "default_qat_qconfig", "default_qconfig",
-    "disable_fake_quant", "disable_observer", "enable_fake_quant", "enable_observer", "fuse_automatically",
-    "fuse_modules", "get_default_qconfig", "intrinsic", "model_size", "per_channel_affine",
-    "per_channel_symmetric", "per_tensor_affine", "per_tensor_symmetric", "prepare", "propagate_qconfig",
-    "quantize", "quantized", "sqnr",
+    "Calibration", "Change", "DeQuantStub", "FakeQuantize", "FakeQuantizeBase", "Figures", "FixedQParamsFakeQuantize",
+    "FixedQParamsObserver", "FusedMovingAvgObsFakeQuantize", "HistogramObserver", "LayerError",
+    "LearnableFakeQuantize", "MinMaxObserver", "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver",
+    "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver", "PlaceholderObserver", "QScheme", "QuantStub",
+    "QuantWrapper", "RecordingObserver", "ReuseInputObserver", "UniformQuantizationObserverBase", "accuracy",
+    "compare_layers", "convert", "disable_fake_quant", "disable_observer", "enable_fake_quant", "enable_observer",
+    "fuse_automatically", "fuse_modules", "intrinsic", "model_size", "per_channel_affine", "per_channel_symmetric",
+    "per_tensor_affine", "per_tensor_symmetric", "prepare", "propagate_qconfig", "quantize", "quantized", "sqnr",
 ]  # fmt: skip
+__all__ += default_fake_quantize.__all__
+__all__ += default_observers.__all__
+__all__ += [name for name in qconfig.__all__ if name != "BACKENDS"]
 
 __getattr__, __dir__ = words(__name__, __all__)

@@ -7,17 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dtypes import DType
 from workbench.base.errors import QuantizationError
+from workbench.base.quantized_array import QScheme
 from workbench.core.value import new
 from workbench.nn import Module
 from workbench.ops.quantized.fake_quantize import FAKE_QUANTIZE_PER_CHANNEL, FAKE_QUANTIZE_PER_TENSOR
+from workbench.quantization.channel_observers import MovingAveragePerChannelMinMaxObserver
 from workbench.quantization.observer import MovingAverageMinMaxObserver
 from workbench.quantization.observer_base import ObserverBase, PartialObserver
+from workbench.quantization.plain_observers import FixedQParamsObserver
 from workbench.quantization.schemes import Scheme
 from workbench.tensor import Tensor
 
 __all__ = [
     "FakeQuantize",
+    "FakeQuantizeBase",
+    "FixedQParamsFakeQuantize",
+    "FusedMovingAvgObsFakeQuantize",
     "disable_fake_quant",
     "disable_observer",
     "enable_fake_quant",
@@ -46,10 +53,55 @@ def fake_quantize(x: Any, scheme: Scheme, scale: Any, zero_point: Any, axis: int
     )
 
 
-class FakeQuantize(Module):
+class FakeQuantizeBase(Module):
+    """What stands for quantization in training: whether it observes, and whether it rounds, are each a switch."""
+
+    fake_quant_enabled: Tensor
+    observer_enabled: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("fake_quant_enabled", new(np.ones(1, np.uint8)))
+        self.register_buffer("observer_enabled", new(np.ones(1, np.uint8)))
+
+    @classmethod
+    def with_args(cls, **settings: Any) -> PartialObserver:
+        """Return a factory of modules of this kind with the given settings."""
+        return PartialObserver(cls, settings)
+
+    @classmethod
+    def with_callable_args(cls, **callables: Callable[[], Any]) -> PartialObserver:
+        """Return a factory whose settings are asked for when a module is made."""
+        return PartialObserver(cls, {}, callables)
+
+    def calculate_qparams(self) -> tuple[Tensor, Tensor]:
+        """Return scale and zero point."""
+        raise QuantizationError(f"{type(self).__name__} does not say how it finds scale and zero point")
+
+    def enable_fake_quant(self, enabled: bool = True) -> FakeQuantizeBase:
+        """Round from now on, or not."""
+        self.fake_quant_enabled.payload[0] = bool(enabled)
+        return self
+
+    def disable_fake_quant(self) -> FakeQuantizeBase:
+        """Round no longer."""
+        return self.enable_fake_quant(False)
+
+    def enable_observer(self, enabled: bool = True) -> FakeQuantizeBase:
+        """Observe from now on, or not."""
+        self.observer_enabled.payload[0] = bool(enabled)
+        return self
+
+    def disable_observer(self) -> FakeQuantizeBase:
+        """Observe no longer: the range stays."""
+        return self.enable_observer(False)
+
+
+class FakeQuantize(FakeQuantizeBase):
     """Observes values, then rounds them to what the codes of the observed range can stand for.
 
-    The gradient passes straight through where nothing is clamped. Observing and rounding can each be switched off.
+    y = (clamp(rne(x / s) + z, quant_min, quant_max) - z)·s. The gradient passes straight through where nothing is
+    clamped. Observing and rounding can each be switched off.
 
     >>> import workbench as wb
     >>> fake = FakeQuantize(MovingAverageMinMaxObserver, 0, 15)
@@ -60,39 +112,66 @@ class FakeQuantize(Module):
     resizable = ("scale", "zero_point")
     scale: Tensor
     zero_point: Tensor
-    fake_quant_enabled: Tensor
-    observer_enabled: Tensor
 
     def __init__(
         self,
         observer: Callable[..., Any] = MovingAverageMinMaxObserver,
-        quant_min: int = 0,
-        quant_max: int = 255,
+        quant_min: int | None = None,
+        quant_max: int | None = None,
+        is_dynamic: bool = False,
         **settings: Any,
     ) -> None:
         super().__init__()
-        if quant_min > quant_max:
-            raise QuantizationError(
-                f"`quant_min` should be less than or equal to `quant_max`: {quant_min} and {quant_max} were given"
-            )
-        watching = observer(**{**settings, "quant_min": quant_min, "quant_max": quant_max})
+        if quant_min is not None and quant_max is not None:
+            if quant_min > quant_max:
+                raise QuantizationError(
+                    "`quant_min` should be less than or equal to `quant_max`: "
+                    f"{quant_min} and {quant_max} were given"
+                )
+            settings = {**settings, "quant_min": quant_min, "quant_max": quant_max}
+        watching = observer(**settings, **({"is_dynamic": True} if is_dynamic else {}))
         if not isinstance(watching, ObserverBase):
             raise QuantizationError(f"FakeQuantize takes a kind of observer, and {observer!r} was given")
         self.activation_post_process = watching
+        self.is_dynamic = is_dynamic
         self.register_buffer("scale", new(np.ones(1, np.float32)))
-        self.register_buffer("zero_point", new(np.zeros(1, np.int64)))
-        self.register_buffer("fake_quant_enabled", new(np.ones(1, np.uint8)))
-        self.register_buffer("observer_enabled", new(np.ones(1, np.uint8)))
-
-    @classmethod
-    def with_args(cls, **settings: Any) -> PartialObserver:
-        """Return a factory of modules of this kind with the given settings."""
-        return PartialObserver(cls, settings)
+        between = watching.qscheme is QScheme.PER_CHANNEL_AFFINE_FLOAT_QPARAMS
+        self.register_buffer("zero_point", new(np.zeros(1, np.float32 if between else np.int32)))
 
     @property
     def observer(self) -> ObserverBase:
         """What decides the range."""
         return self.activation_post_process
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the codes."""
+        return self.observer.dtype
+
+    @property
+    def qscheme(self) -> QScheme:
+        """How ranges are mapped to codes."""
+        return self.observer.qscheme
+
+    @property
+    def quant_min(self) -> int:
+        """Least code."""
+        return self.observer.quant_min
+
+    @property
+    def quant_max(self) -> int:
+        """Greatest code."""
+        return self.observer.quant_max
+
+    @property
+    def ch_axis(self) -> int:
+        """The dim whose entries have a scale each, or -1."""
+        return getattr(self.observer, "ch_axis", -1)
+
+    @property
+    def is_per_channel(self) -> bool:
+        """True if each channel has a scale of its own."""
+        return self.qscheme.per_channel
 
     def forward(self, x: Any) -> Any:
         """Observe [any dims] if that is on, and round if that is on."""
@@ -101,41 +180,83 @@ class FakeQuantize(Module):
             # Ranges are observed, not trained.
             observer(x.detach())
         if observer.has_data or observer.override is not None:
-            scale, zero_point = observer.qparams()
-            self.scale.payload, self.zero_point.payload = np.atleast_1d(scale), np.atleast_1d(zero_point)
+            self._take(*observer.qparams())
         if not self.fake_quant_enabled.payload[0]:
             return x
         axis = getattr(observer, "ch_axis", None)
         return fake_quantize(x, observer.scheme, self.scale.payload, self.zero_point.payload, axis)
 
+    def _take(self, scale: Any, zero_point: Any) -> None:
+        kind = self.zero_point.payload.dtype
+        self.scale.payload = np.atleast_1d(scale)
+        self.zero_point.payload = np.atleast_1d(zero_point).astype(kind)
+
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:
         """Return scale and zero point of the observer."""
         return self.observer.calculate_qparams()
 
-    def enable_fake_quant(self, enabled: bool = True) -> FakeQuantize:
-        """Round from now on, or not."""
-        self.fake_quant_enabled.payload[0] = bool(enabled)
-        return self
+    def extra_repr(self) -> str:
+        """Return the switches, the codes and the scale."""
+        scale = self.scale.payload
+        shown = f"{float(scale[0]):.6g}" if scale.size == 1 else f"{scale.size} of them"
+        return (
+            f"fake_quant_enabled={int(self.fake_quant_enabled.payload[0])}, "
+            f"observer_enabled={int(self.observer_enabled.payload[0])}, quant_min={self.quant_min}, "
+            f"quant_max={self.quant_max}, dtype={self.dtype}, qscheme={self.qscheme}, scale={shown}"
+        )
 
-    def disable_fake_quant(self) -> FakeQuantize:
-        """Round no longer."""
-        return self.enable_fake_quant(False)
 
-    def enable_observer(self, enabled: bool = True) -> FakeQuantize:
-        """Observe from now on, or not."""
-        self.observer_enabled.payload[0] = bool(enabled)
-        return self
+class FixedQParamsFakeQuantize(FakeQuantize):
+    """Rounds by a scale and a zero point that are known, such as those of a sigmoid's values.
 
-    def disable_observer(self) -> FakeQuantize:
-        """Observe no longer: the range stays."""
-        return self.enable_observer(False)
+    >>> import workbench as wb
+    >>> from workbench.quantization import default_fixed_qparams_range_0to1_observer
+    >>> FixedQParamsFakeQuantize(default_fixed_qparams_range_0to1_observer)(wb.tensor([0.5, 2.0]))
+    tensor([0.5000, 0.9961])
+    """
+
+    def __init__(self, observer: Callable[..., Any]) -> None:
+        super().__init__(observer)
+        if not isinstance(self.observer, FixedQParamsObserver):
+            raise QuantizationError(
+                f"FixedQParamsFakeQuantize takes a FixedQParamsObserver, and {observer!r} makes a "
+                f"{type(self.observer).__name__}"
+            )
+        self._take(*self.observer.qparams())
+
+
+class FusedMovingAvgObsFakeQuantize(FakeQuantize):
+    """Follows the moving average of the values' ends and rounds by it, under PyTorch's name for doing both at once.
+
+    What it rounds by is what its observer says, which is also what `convert` goes by. (PyTorch trains with another
+    formula for scale and zero point here than it converts with.)
+    """
+
+    def __init__(
+        self,
+        observer: Callable[..., Any] = MovingAverageMinMaxObserver,
+        quant_min: int | None = 0,
+        quant_max: int | None = 255,
+        is_dynamic: bool = False,
+        **settings: Any,
+    ) -> None:
+        super().__init__(observer, quant_min, quant_max, is_dynamic, **settings)
+        known = MovingAverageMinMaxObserver | MovingAveragePerChannelMinMaxObserver
+        if not isinstance(self.observer, known):
+            raise QuantizationError(
+                "FusedMovingAvgObsFakeQuantize goes with MovingAverageMinMaxObserver and "
+                f"MovingAveragePerChannelMinMaxObserver, not with {type(self.observer).__name__}: use FakeQuantize"
+            )
+        # Wider than those of the others, as in PyTorch's states.
+        self.fake_quant_enabled.payload = np.ones(1, np.int64)
+        self.observer_enabled.payload = np.ones(1, np.int64)
 
 
 def _each(method: str, doc: str) -> Callable[[Module], None]:
     """Return a function for `Module.apply` that calls `method` of every fake quantization."""
 
     def function(module: Module) -> None:
-        if isinstance(module, FakeQuantize):
+        if isinstance(module, FakeQuantizeBase):
             getattr(module, method)()
 
     function.__name__ = function.__qualname__ = method

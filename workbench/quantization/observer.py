@@ -1,4 +1,4 @@
-"""Observers: modules that watch values and choose a range for them."""
+"""Observers of one range for all values: least and greatest, their moving average, a histogram."""
 
 from __future__ import annotations
 
@@ -6,24 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import DType, as_dtype, float16, float32, quint8
+from workbench.base.dtypes import quint8
 from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import QScheme
 from workbench.core.value import new
-from workbench.nn import Module
 from workbench.quantization.histogram import SPARE, ChannelExtremes, RunningHistogram
 from workbench.quantization.noise import Density
-from workbench.quantization.observer_base import Array, ObserverBase, PartialObserver
-from workbench.quantization.search import choose
+from workbench.quantization.observer_base import Array, ObserverBase
+from workbench.quantization.search import NAMES, Candidate, candidates, choose
 from workbench.tensor import Tensor
 
 __all__ = [
     "HistogramObserver",
     "MinMaxObserver",
     "MovingAverageMinMaxObserver",
-    "NoopObserver",
-    "PerChannelMinMaxObserver",
-    "PlaceholderObserver",
 ]
 
 BINS = 2048
@@ -110,14 +106,28 @@ class MinMaxObserver(_PerTensor):
         self._keep_histogram(array, *ends)
 
 
+def checked_share(averaging_constant: float) -> float:
+    """Return the constant of a moving average; raise `QuantizationError` where it is none."""
+    if not 0 < averaging_constant <= 1:
+        raise QuantizationError(f"averaging_constant lies in (0, 1], and {averaging_constant} was given")
+    return averaging_constant
+
+
+def moved(before: Any, now: Any, share: float) -> Any:
+    """Return before + share·(now - before) in float32 at each step, as PyTorch."""
+    # Ends that lie further apart than float32 reaches come to the newer one's side within the reach of the type.
+    with np.errstate(over="ignore"):
+        result = before + np.float32(share) * (now - before)
+    wide = np.asarray(before, np.float64) + share * (np.asarray(now, np.float64) - before)
+    return np.where(np.isfinite(result), result, wide).astype(np.float32)
+
+
 class MovingAverageMinMaxObserver(_PerTensor):
     """Lets the range follow the batches' ends: m ← m + averaging_constant·(batch - m); the first batch sets it."""
 
     def __init__(self, averaging_constant: float = 0.01, dtype: Any = quint8, **settings: Any) -> None:
         super().__init__(dtype=dtype, **settings)
-        if not 0 < averaging_constant <= 1:
-            raise QuantizationError(f"averaging_constant lies in (0, 1], and {averaging_constant} was given")
-        self.averaging_constant = averaging_constant
+        self.averaging_constant = checked_share(averaging_constant)
 
     def observe(self, array: Array) -> None:
         """Move the ends towards those of this batch."""
@@ -127,85 +137,20 @@ class MovingAverageMinMaxObserver(_PerTensor):
         if not self.has_data:
             self._put(*ends)
         else:
-            low, high = self.min_val.payload, self.max_val.payload
-            # In float32 at each step, as PyTorch.
-            share = np.float32(self.averaging_constant)
-            self._put(low + share * (np.float32(ends[0]) - low), high + share * (np.float32(ends[1]) - high))
-        self._keep_histogram(array, *ends)
-
-
-class PerChannelMinMaxObserver(ObserverBase):
-    """Keeps the least and the greatest value of each entry of the dim `ch_axis`, such as a weight's channels.
-
-    >>> import workbench as wb
-    >>> observer = PerChannelMinMaxObserver(ch_axis=0, dtype=wb.qint8, qscheme=wb.per_channel_symmetric)
-    >>> _ = observer(wb.tensor([[1.0, -2.0], [0.5, 0.25]]))
-    >>> observer.min_val.tolist(), observer.max_val.tolist()
-    ([-2.0, 0.25], [1.0, 0.5])
-    """
-
-    def __init__(
-        self,
-        ch_axis: int = 0,
-        dtype: Any = quint8,
-        qscheme: QScheme = QScheme.PER_CHANNEL_AFFINE,
-        **settings: Any,
-    ) -> None:
-        super().__init__(dtype=dtype, qscheme=qscheme, **settings)
-        if not self.qscheme.per_channel:
-            raise QuantizationError(
-                f"PerChannelMinMaxObserver takes per_channel_affine or per_channel_symmetric, not {self.qscheme!r}"
+            share = self.averaging_constant
+            self._put(
+                float(moved(self.min_val.payload, np.float32(ends[0]), share)),
+                float(moved(self.max_val.payload, np.float32(ends[1]), share)),
             )
-        self.ch_axis = ch_axis
-        self.min_val.payload = np.zeros(0, np.float32)
-        self.max_val.payload = np.zeros(0, np.float32)
-
-    def observe(self, array: Array) -> None:
-        """Widen the range of each channel."""
-        if not -array.ndim <= self.ch_axis < array.ndim:
-            raise QuantizationError(f"ch_axis {self.ch_axis} is out of range for values of {array.ndim} dims")
-        rows = np.moveaxis(array, self.ch_axis, 0).reshape(array.shape[self.ch_axis], -1)
-        low, high = rows.min(axis=1), rows.max(axis=1)
-        # Only then: hardly a batch has values that are not finite.
-        if not (np.isfinite(low).all() and np.isfinite(high).all()):
-            # For its counts of them.
-            self._extremes(array)
-            finite = np.isfinite(rows)
-            low = np.where(finite, rows, np.inf).min(axis=1)
-            high = np.where(finite, rows, -np.inf).max(axis=1)
-        before = self.min_val.payload
-        if before.size and before.shape != low.shape:
-            raise QuantizationError(f"{before.size} channels were seen before, and now {low.size}")
-        self.min_val.payload = (np.minimum(before, low) if before.size else low).astype(np.float32)
-        self.max_val.payload = (np.maximum(self.max_val.payload, high) if before.size else high).astype(
-            np.float32
-        )
-
-    def observed_range(self) -> tuple[Array, Array]:
-        """Return the ends of each channel; a channel without a finite value gets [0, 0]."""
-        low, high = super().observed_range()
-        # A channel that saw nothing finite still has its ends the wrong way round.
-        seen = low <= high
-        return np.where(seen, low, 0.0), np.where(seen, high, 0.0)
-
-    @property
-    def has_data(self) -> bool:
-        """True once a finite value was seen in some channel."""
-        return self.min_val.payload.size > 0 and bool(np.any(self.min_val.payload <= self.max_val.payload))
-
-    def reset(self) -> None:
-        """Forget what was seen; settings and a range set by hand stay."""
-        with self._lock:
-            super().reset()
-            self.min_val.payload = np.zeros(0, np.float32)
-            self.max_val.payload = np.zeros(0, np.float32)
+        self._keep_histogram(array, *ends)
 
 
 class HistogramObserver(_PerTensor):
     """Keeps a histogram of the values seen, and searches it for a range.
 
     By default the search looks for the least squared error that the codes leave, for the number of bits in use: the
-    fewer, the more is clipped. `search` may also be ``minmax``, ``percentile`` (99.9 %) or ``kl``.
+    fewer, the more is clipped. `search` may also be ``mse`` (the same error over a grid of both ends), ``minmax``,
+    ``percentile`` (99.9 %) or ``kl``. `candidates` are the ranges that were looked at, with the error of each.
 
     >>> import workbench as wb
     >>> four_bits = HistogramObserver(quant_min=0, quant_max=15)
@@ -225,13 +170,15 @@ class HistogramObserver(_PerTensor):
         dtype: Any = quint8,
         qscheme: QScheme = QScheme.PER_TENSOR_AFFINE,
         search: str = "l2",
+        upsample_rate: int | None = None,
         **settings: Any,
     ) -> None:
+        # PyTorch spreads a histogram over finer bins when it grows; here counts stay exact, and nothing is spread.
         super().__init__(dtype=dtype, qscheme=qscheme, **settings)
         if type(bins) is not int or not 2 <= bins <= 1 << 20:
             raise QuantizationError(f"bins is a whole number from 2 to {1 << 20}, and {bins!r} was given")
-        if search not in ("l2", "minmax", "percentile", "kl"):
-            raise QuantizationError(f"search is 'l2', 'minmax', 'percentile' or 'kl', not {search!r}")
+        if search not in NAMES:
+            raise QuantizationError(f"search is one of {', '.join(NAMES)}, and {search!r} was given")
         self.bins = bins
         self.search = search
         self._chosen: tuple[tuple[int, float, float], float, float] | None = None
@@ -266,6 +213,18 @@ class HistogramObserver(_PerTensor):
             self._chosen = key, low, high
         return np.array(self._chosen[1]), np.array(self._chosen[2])
 
+    def candidates(self) -> list[Candidate]:
+        """Return what each rule of search would choose, with the error of every range that it looked at on its way.
+
+        >>> import workbench as wb
+        >>> observer = HistogramObserver(quant_min=0, quant_max=15)
+        >>> _ = observer(wb.linspace(-1, 3, 1000))
+        >>> [one.rule for one in observer.candidates()]
+        ['minmax', 'percentile', 'l2', 'kl', 'mse']
+        """
+        density = self.density()
+        return [] if density is None else candidates(density, self.scheme)
+
     def reset(self) -> None:
         """Forget what was seen; settings and a range set by hand stay."""
         with self._lock:
@@ -273,35 +232,3 @@ class HistogramObserver(_PerTensor):
             self.histogram.payload[...] = 0
             self.edges.payload[...] = 0
             self._chosen = None
-
-
-class PlaceholderObserver(Module):
-    """Watches nothing and only carries a type, such as float16 for weights that are merely stored so."""
-
-    def __init__(self, dtype: Any = float32, **settings: Any) -> None:
-        super().__init__()
-        self.dtype: DType = as_dtype(dtype)
-        self.settings = settings
-
-    @classmethod
-    def with_args(cls, **settings: Any) -> PartialObserver:
-        """Return a factory of observers of this kind with the given settings."""
-        return PartialObserver(cls, settings)
-
-    def forward(self, x: Any) -> Any:
-        """Return the input."""
-        return x
-
-    def calculate_qparams(self) -> tuple[Tensor, Tensor]:
-        """Raise: there is nothing to compute scale and zero point from."""
-        raise QuantizationError(
-            f"calculate_qparams should not be called for {type(self).__name__}: it watches nothing. "
-            "Use MinMaxObserver or HistogramObserver."
-        )
-
-
-class NoopObserver(PlaceholderObserver):
-    """Watches nothing: weights become float16."""
-
-    def __init__(self, dtype: Any = float16, **settings: Any) -> None:
-        super().__init__(dtype, **settings)

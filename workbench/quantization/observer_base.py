@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import threading
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,18 +43,47 @@ class Watcher(Protocol):
 
 
 class PartialObserver:
-    """A factory of observers with settings of its own, as `ObserverBase.with_args` makes it."""
+    """A factory of observers with settings of its own, as `ObserverBase.with_args` makes it.
 
-    def __init__(self, make: Callable[..., Module], settings: dict[str, Any]) -> None:
+    Two factories are equal where they make the same observers: a `QConfig` can be compared with another.
+    """
+
+    def __init__(
+        self,
+        make: Callable[..., Module],
+        settings: dict[str, Any],
+        callables: dict[str, Callable[[], Any]] | None = None,
+    ) -> None:
         self.make = make
         self.settings = settings
+        self.callable_args = callables or {}
+        """Settings that are asked for when an observer is made, by functions without arguments."""
+
+    @property
+    def p(self) -> functools.partial[Module]:
+        """The factory as Python's own partial function, where programs for PyTorch look for settings."""
+        return functools.partial(self.make, **self.settings)
 
     def __call__(self, **settings: Any) -> Module:
-        return self.make(**{**self.settings, **settings})
+        asked = {name: one() for name, one in self.callable_args.items() if name not in settings}
+        return self.make(**{**self.settings, **asked, **settings})
 
     def with_args(self, **settings: Any) -> PartialObserver:
         """Return the same factory with further settings."""
-        return PartialObserver(self.make, {**self.settings, **settings})
+        return PartialObserver(self.make, {**self.settings, **settings}, self.callable_args)
+
+    def with_callable_args(self, **callables: Callable[[], Any]) -> PartialObserver:
+        """Return the same factory with settings that are asked for when an observer is made."""
+        return PartialObserver(self.make, self.settings, {**self.callable_args, **callables})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PartialObserver):
+            return NotImplemented
+        mine, theirs = ((one.make, one.settings, one.callable_args) for one in (self, other))
+        return mine == theirs
+
+    def __hash__(self) -> int:
+        return hash((self.make, *sorted(self.settings)))
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
@@ -71,9 +102,12 @@ class ObserverBase(Module):
         reduce_range: use one bit less, for processors whose 8-bit products are added up in 16 bits.
         quant_min, quant_max: limits of the codes in place of the type's own, e.g. 0 and 15 for 4 bits.
         eps: least scale.
+        is_dynamic: say that scale and zero point are to be found anew for each batch once the model is converted.
+        factory_kwargs: taken for PyTorch's programs: what is observed decides where statistics lie.
     """
 
     resizable: tuple[str, ...] = ("min_val", "max_val")
+    eps: Tensor
     min_val: Tensor
     max_val: Tensor
 
@@ -85,8 +119,11 @@ class ObserverBase(Module):
         quant_min: int | None = None,
         quant_max: int | None = None,
         eps: float = EPS,
+        is_dynamic: bool = False,
+        factory_kwargs: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
+        self.is_dynamic = is_dynamic
         self.scheme: Scheme = scheme_of(
             as_dtype(dtype),
             qscheme,
@@ -112,6 +149,7 @@ class ObserverBase(Module):
         self._watcher: Watcher | None = None
         # Reentrant: subclasses hold it while they call what the base does.
         self._lock = threading.RLock()
+        self.register_buffer("eps", new(np.array([eps], np.float32)))
         self.register_buffer("min_val", new(np.array(np.inf, np.float32)))
         self.register_buffer("max_val", new(np.array(-np.inf, np.float32)))
 
@@ -119,6 +157,11 @@ class ObserverBase(Module):
     def with_args(cls, **settings: Any) -> PartialObserver:
         """Return a factory of observers of this kind with the given settings."""
         return PartialObserver(cls, settings)
+
+    @classmethod
+    def with_callable_args(cls, **callables: Callable[[], Any]) -> PartialObserver:
+        """Return a factory whose settings are asked for when an observer is made."""
+        return PartialObserver(cls, {}, callables)
 
     # --------------------------------------------------------------------------------------- settings
 
@@ -188,6 +231,10 @@ class ObserverBase(Module):
     def watch(self, watcher: Watcher | None) -> None:
         """Tell `watcher` of every batch from now on; None: nobody."""
         self._watcher = watcher
+
+    def reset_min_max_vals(self) -> None:
+        """Forget what was seen: PyTorch's word for `reset`."""
+        self.reset()
 
     def reset(self) -> None:
         """Forget what was seen; settings and a range set by hand stay."""
@@ -277,7 +324,10 @@ class ObserverBase(Module):
     def qparams(self) -> tuple[Array, Array]:
         """Return scale (float32) and zero point (int64) of the range in force, one entry or one a channel."""
         low, high = self.range()
-        return self.scheme.qparams(low, high)
+        # A state that was loaded may have brought another.
+        least = float(self.eps.payload[0])
+        scheme = self.scheme if least == np.float32(self.scheme.eps) else replace(self.scheme, eps=least)
+        return scheme.qparams(low, high)
 
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:
         """Return scale (float32) and zero point (int64) of the range in force, as tensors.

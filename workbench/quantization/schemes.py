@@ -59,18 +59,24 @@ class Scheme:
         least = np.minimum(np.asarray(low, np.float32), np.float32(0))
         most = np.maximum(np.asarray(high, np.float32), np.float32(0))
         span = np.float32(self.quant_max - self.quant_min)
-        # The width of the widest ranges is not finite in float32.
-        with np.errstate(over="ignore"):
-            if self.qscheme.symmetric:
-                scale = np.maximum(-least, most) / np.float32(float(span) / 2)
-                scale = np.maximum(scale, np.float32(self.eps))
-                return scale, np.full(scale.shape, self._middle(), np.int64)
-            scale = np.maximum((most - least) / span, np.float32(self.eps))
+        if self.qscheme is QScheme.PER_CHANNEL_AFFINE_FLOAT_QPARAMS:
+            return self._float_qparams(np.asarray(low, np.float32), np.asarray(high, np.float32), span)
+        if self.qscheme.symmetric:
+            scale = np.maximum(-least, most) / np.float32(float(span) / 2)
+            scale = np.maximum(scale, np.float32(self.eps))
+            return scale, np.full(scale.shape, self._middle(), np.int64)
+        scale = np.maximum(_width(least, most) / span, np.float32(self.eps)).astype(np.float32)
         steps = np.rint(least / scale).astype(np.int64)
         return scale, np.clip(self.quant_min - steps, self.quant_min, self.quant_max)
 
+    def _float_qparams(self, low: Array, high: Array, span: Any) -> tuple[Array, Array]:
+        """Scale and a zero point between codes: the range need not hold zero, and its low end is exact."""
+        scale = np.asarray(_width(low, high) / span, np.float32)
+        scale = np.where(scale > np.float32(self.eps), scale, np.float32(1))
+        return scale, (-low / scale).astype(np.float32)
+
     def _middle(self) -> int:
-        if self.dtype is not quint8:
+        if self.dtype.name not in ("quint8", "uint8"):
             return 0
         # PyTorch has 128 for the type's own limits, and the middle of those that are given.
         return (self.quant_min + self.quant_max) // 2 if self.customized else 128
@@ -82,6 +88,23 @@ class Scheme:
             high = max(-low, high)
             return -high, high
         return low, high
+
+
+def _width(low: Array, high: Array) -> Array:
+    """Return high - low in float32; where that is too wide for it, in float64, so that no scale is infinite."""
+    with np.errstate(over="ignore"):
+        width = np.asarray(high - low)
+    if np.isfinite(width).all():
+        return width
+    return np.asarray(high, np.float64) - np.asarray(low, np.float64)
+
+
+def _limits(dtype: DType) -> tuple[int, int]:
+    """Return the least and the greatest code: of a quantized type, or of whole numbers that are used as codes."""
+    if dtype.kind in "iu" and not dtype.is_quantized:
+        info = np.iinfo(dtype.numpy)
+        return int(info.min), int(info.max)
+    return code_range(dtype)
 
 
 def scheme_of(
@@ -97,7 +120,7 @@ def scheme_of(
 
     Raises `QuantizationError` where the codes do not fit the type or leave zero out.
     """
-    least, most = code_range(dtype)
+    least, most = _limits(dtype)
     low, high = least if quant_min is None else quant_min, most if quant_max is None else quant_max
     if (quant_min is None) is not (quant_max is None):
         raise QuantizationError("quant_min and quant_max go together: give both or none")
@@ -113,5 +136,7 @@ def scheme_of(
     if reduce_range:
         if qscheme.symmetric and dtype is quint8:
             raise QuantizationError("Cannot reduce range for symmetric quantization for quint8; use qint8")
-        low, high = (low // 2, high // 2)
+        # Sums of wide codes are not those of 8 bits: they keep their range unless limits are given.
+        if customized or dtype.itemsize == 1:
+            low, high = low // 2, high // 2
     return Scheme(dtype, qscheme, low, high, eps, customized)

@@ -3,11 +3,15 @@
 - *min-max* clips nothing;
 - *percentile* leaves one value in a thousand out;
 - *L2* has the least squared error, for the number of bits in use: fewer bits bear more clipping;
-- *KL* has the least divergence of the distribution of codes from that of the values.
+- *KL* has the least divergence of the distribution of codes from that of the values;
+- *MSE* has the least squared error of a grid over both ends at once, which L2 searches one after the other.
+
+Whatever a rule looks at on its way is kept by `candidates`, with its error.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +20,9 @@ from workbench.base.errors import QuantizationError
 from workbench.quantization.noise import Density
 from workbench.quantization.schemes import Scheme
 
-__all__ = ["NAMES", "RULES", "choose", "curve", "kl", "l2", "min_max", "percentile"]
+__all__ = [
+    "NAMES", "RULES", "Candidate", "candidates", "choose", "curve", "kl", "l2", "min_max", "mse", "percentile",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 Range = tuple[float, float]
@@ -28,41 +34,75 @@ _COARSE = 512
 """Bins that the search looks at: two a step for 8 bits, and errors within a bin are integrated, not sampled."""
 
 
-def min_max(density: Density, scheme: Scheme) -> Range:
+class Looked:
+    """The ranges that a search has looked at, in order."""
+
+    def __init__(self) -> None:
+        self.lows: list[float] = []
+        self.highs: list[float] = []
+
+    def add(self, lows: Any, highs: Any) -> None:
+        """Note ranges by their ends."""
+        self.lows += np.atleast_1d(lows).tolist()
+        self.highs += np.atleast_1d(highs).tolist()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What one rule chooses, and every range that it looked at with its signal to noise ratio in dB."""
+
+    rule: str
+    low: float
+    high: float
+    sqnr: float
+    lows: Array = field(repr=False)
+    highs: Array = field(repr=False)
+    sqnrs: Array = field(repr=False)
+
+
+def min_max(density: Density, scheme: Scheme, looked: Looked | None = None) -> Range:
     """Return the ends of what was seen."""
-    return density.low, density.high
+    return _noted(looked, density.low, density.high)
 
 
-def percentile(density: Density, scheme: Scheme, keep: float = PERCENTILE) -> Range:
+def _noted(looked: Looked | None, low: float, high: float) -> Range:
+    if looked is not None:
+        looked.add(low, high)
+    return low, high
+
+
+def percentile(
+    density: Density, scheme: Scheme, looked: Looked | None = None, keep: float = PERCENTILE
+) -> Range:
     """Return the range that holds `keep` per cent of the values; both tails lose alike, where there are two."""
     gone = 1 - keep / 100
     mass = np.concatenate([[0.0], np.cumsum(density.counts)]) / max(density.total, 1.0)
     if density.low >= 0:
-        return density.low, float(np.interp(1 - gone, mass, density.edges))
+        return _noted(looked, density.low, float(np.interp(1 - gone, mass, density.edges)))
     if density.high <= 0:
-        return float(np.interp(gone, mass, density.edges)), density.high
+        return _noted(looked, float(np.interp(gone, mass, density.edges)), density.high)
     low, high = np.interp([gone / 2, 1 - gone / 2], mass, density.edges)
-    return float(low), float(high)
+    return _noted(looked, float(low), float(high))
 
 
-def l2(density: Density, scheme: Scheme) -> Range:
+def l2(density: Density, scheme: Scheme, looked: Looked | None = None) -> Range:
     """Return the range with the least squared error: first over its size, then each end in turn, ever finer."""
     coarse = density.coarse(_COARSE)
     low, high = scheme.widened(density.low, density.high)
     # Close to zero in small steps: with few bits most of the range may be worth clipping.
     factors = np.geomspace(0.004, 1.0, 40)
-    low, high = _best(coarse, scheme, low * factors, high * factors)
+    low, high = _best(coarse, scheme, low * factors, high * factors, looked)
     ends = (low, high)
     limits = scheme.widened(density.low, density.high)
     for reach in (0.5, 0.15, 0.04):
         factors = np.linspace(1 - reach, 1 + reach, 13)
         # A range that begins or ends at 0 has one end to move; so has a symmetric one.
         if scheme.qscheme.symmetric or 0.0 in limits:
-            ends = _best(coarse, scheme, *_within(ends[0] * factors, ends[1] * factors, limits))
+            ends = _best(coarse, scheme, *_within(ends[0] * factors, ends[1] * factors, limits), looked)
             continue
         held = np.full(len(factors), 1.0)
-        ends = _best(coarse, scheme, *_within(ends[0] * held, ends[1] * factors, limits))
-        ends = _best(coarse, scheme, *_within(ends[0] * factors, ends[1] * held, limits))
+        ends = _best(coarse, scheme, *_within(ends[0] * held, ends[1] * factors, limits), looked)
+        ends = _best(coarse, scheme, *_within(ends[0] * factors, ends[1] * held, limits), looked)
     return ends
 
 
@@ -70,12 +110,36 @@ def _within(lows: Array, highs: Array, limits: Range) -> tuple[Array, Array]:
     return np.maximum(lows, limits[0]), np.minimum(highs, limits[1])
 
 
-def _best(density: Density, scheme: Scheme, lows: Array, highs: Array) -> Range:
+def mse(density: Density, scheme: Scheme, looked: Looked | None = None) -> Range:
+    """Return the range with the least squared error of a grid over low and high ends, looked at again more finely."""
+    coarse = density.coarse(_COARSE)
+    limits = scheme.widened(density.low, density.high)
+    factors = np.geomspace(0.01, 1.0, 20)
+    ends = _grid(coarse, scheme, limits, factors, limits, looked)
+    for reach in (0.2, 0.04):
+        ends = _grid(coarse, scheme, ends, np.linspace(1 - reach, 1 + reach, 9), limits, looked)
+    return ends
+
+
+def _grid(
+    density: Density, scheme: Scheme, ends: Range, factors: Array, limits: Range, looked: Looked | None
+) -> Range:
+    """Return the best of all pairs of low and high ends; where one end is 0, or follows the other, of one row."""
+    if scheme.qscheme.symmetric or 0.0 in limits:
+        lows, highs = ends[0] * factors, ends[1] * factors
+    else:
+        lows, highs = (one.ravel() for one in np.meshgrid(ends[0] * factors, ends[1] * factors))
+    return _best(density, scheme, *_within(lows, highs, limits), looked)
+
+
+def _best(density: Density, scheme: Scheme, lows: Array, highs: Array, looked: Looked | None = None) -> Range:
+    if looked is not None:
+        looked.add(lows, highs)
     place = int(np.argmin(density.noise(scheme, lows, highs)))
     return float(lows[place]), float(highs[place])
 
 
-def kl(density: Density, scheme: Scheme) -> Range:
+def kl(density: Density, scheme: Scheme, looked: Looked | None = None) -> Range:
     """Return the range, a scaled-down min-max, after which the codes tell most about the values.
 
     Of the ranges that clip no more than one value in a hundred: the divergence does not see how far clipped values
@@ -90,6 +154,7 @@ def kl(density: Density, scheme: Scheme) -> Range:
     for factor in np.geomspace(0.02, 1.0, 20):
         if sum(whole.clipped(low * factor, high * factor)) > 0.01:
             continue
+        _noted(looked, low * factor, high * factor)
         divergence = _divergence(fine, low * factor, high * factor, levels)
         if divergence < best:
             best, chosen = divergence, (float(low * factor), float(high * factor))
@@ -127,18 +192,34 @@ def _divergence(density: Density, low: float, high: float, levels: int) -> float
     return float(np.sum(p[known] * np.log(p[known] / np.maximum(q[known], 1e-12))))
 
 
-RULES = {"min-max": min_max, "99.9 %": percentile, "L2": l2, "KL": kl}
+RULES = {"min-max": min_max, "99.9 %": percentile, "L2": l2, "KL": kl, "MSE": mse}
 """The rules by the name under which views show them."""
 
-NAMES = {"minmax": "min-max", "percentile": "99.9 %", "l2": "L2", "kl": "KL"}
+NAMES = {"minmax": "min-max", "percentile": "99.9 %", "l2": "L2", "kl": "KL", "mse": "MSE"}
 """The same by the names that code uses."""
 
 
 def choose(rule: str, density: Density, scheme: Scheme) -> Range:
-    """Return the range that `rule` chooses: ``l2``, ``minmax``, ``percentile`` or ``kl``."""
+    """Return the range that `rule` chooses: ``l2``, ``mse``, ``minmax``, ``percentile`` or ``kl``."""
     if rule not in NAMES:
         raise QuantizationError(f"there is no rule {rule!r}; the rules are {', '.join(NAMES)}")
     return RULES[NAMES[rule]](density, scheme)
+
+
+def candidates(density: Density, scheme: Scheme) -> list[Candidate]:
+    """Return what each rule chooses for these values, with the error of all that it looked at."""
+    found = []
+    fine = density.coarse(1024)
+    for name, shown in NAMES.items():
+        looked = Looked()
+        low, high = RULES[shown](density, scheme, looked)
+        lows, highs = np.array(looked.lows), np.array(looked.highs)
+        found.append(
+            Candidate(
+                name, low, high, fine.sqnr(scheme, low, high), lows, highs, fine.sqnrs(scheme, lows, highs)
+            )
+        )
+    return found
 
 
 def curve(density: Density, scheme: Scheme, points: int = 33) -> tuple[Array, Array, Array, Array]:

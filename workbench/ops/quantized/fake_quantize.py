@@ -32,6 +32,9 @@ def _steps(x: Any, scale: Any, zero_point: Any) -> Any:
     # Times the inverse in float32, as in PyTorch: a division would round some halves the other way.
     inverse = np.float32(1) / np.asarray(scale, np.float32)
     with np.errstate(invalid="ignore", over="ignore"):
+        # A zero point between codes is added first: what is rounded is to be a code.
+        if np.asarray(zero_point).dtype.kind == "f":
+            return np.rint(x * inverse.astype(x.dtype) + np.asarray(zero_point, x.dtype))
         return np.rint(x * inverse.astype(x.dtype)) + np.asarray(zero_point, x.dtype)
 
 

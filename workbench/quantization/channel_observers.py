@@ -1,0 +1,129 @@
+"""Observers of a range for each entry of a dim, such as the channels of a weight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import quint8
+from workbench.base.errors import QuantizationError
+from workbench.base.quantized_array import QScheme
+from workbench.quantization.observer import checked_share, moved
+from workbench.quantization.observer_base import Array, ObserverBase
+
+__all__ = ["MovingAveragePerChannelMinMaxObserver", "PerChannelMinMaxObserver"]
+
+
+class PerChannelMinMaxObserver(ObserverBase):
+    """Keeps the least and the greatest value of each entry of the dim `ch_axis`, such as a weight's channels.
+
+    >>> import workbench as wb
+    >>> observer = PerChannelMinMaxObserver(ch_axis=0, dtype=wb.qint8, qscheme=wb.per_channel_symmetric)
+    >>> _ = observer(wb.tensor([[1.0, -2.0], [0.5, 0.25]]))
+    >>> observer.min_val.tolist(), observer.max_val.tolist()
+    ([-2.0, 0.25], [1.0, 0.5])
+    """
+
+    def __init__(
+        self,
+        ch_axis: int = 0,
+        dtype: Any = quint8,
+        qscheme: QScheme = QScheme.PER_CHANNEL_AFFINE,
+        **settings: Any,
+    ) -> None:
+        super().__init__(dtype=dtype, qscheme=qscheme, **settings)
+        if not self.qscheme.per_channel:
+            raise QuantizationError(
+                f"PerChannelMinMaxObserver takes per_channel_affine or per_channel_symmetric, not {self.qscheme!r}"
+            )
+        self.ch_axis = ch_axis
+        self.min_val.payload = np.zeros(0, np.float32)
+        self.max_val.payload = np.zeros(0, np.float32)
+
+    def observe(self, array: Array) -> None:
+        """Widen the range of each channel."""
+        low, high = self._ends(array)
+        before = self.min_val.payload
+        if before.size:
+            low, high = np.minimum(before, low), np.maximum(self.max_val.payload, high)
+        self.min_val.payload, self.max_val.payload = low, high
+
+    def _ends(self, array: Array) -> tuple[Array, Array]:
+        """Return least and greatest finite value of each channel, ∞ and -∞ where there is none."""
+        if not -array.ndim <= self.ch_axis < array.ndim:
+            raise QuantizationError(f"ch_axis {self.ch_axis} is out of range for values of {array.ndim} dims")
+        rows = np.moveaxis(array, self.ch_axis, 0).reshape(array.shape[self.ch_axis], -1)
+        before = self.min_val.payload
+        if before.size and before.size != len(rows):
+            raise QuantizationError(
+                f"{before.size} channels were seen before, and now {len(rows)}: an observer goes with one layer, and "
+                f"ch_axis={self.ch_axis} must be the dim of its channels"
+            )
+        low, high = rows.min(axis=1), rows.max(axis=1)
+        # Only then: hardly a batch has values that are not finite.
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            # For its counts of them.
+            self._extremes(array)
+            finite = np.isfinite(rows)
+            low = np.where(finite, rows, np.inf).min(axis=1)
+            high = np.where(finite, rows, -np.inf).max(axis=1)
+        return low.astype(np.float32), high.astype(np.float32)
+
+    def observed_range(self) -> tuple[Array, Array]:
+        """Return the ends of each channel; a channel without a finite value gets [0, 0]."""
+        low, high = super().observed_range()
+        # A channel that saw nothing finite still has its ends the wrong way round.
+        seen = low <= high
+        return np.where(seen, low, 0.0), np.where(seen, high, 0.0)
+
+    @property
+    def has_data(self) -> bool:
+        """True once a finite value was seen in some channel."""
+        return self.min_val.payload.size > 0 and bool(np.any(self.min_val.payload <= self.max_val.payload))
+
+    def reset(self) -> None:
+        """Forget what was seen; settings and a range set by hand stay."""
+        with self._lock:
+            super().reset()
+            self.min_val.payload = np.zeros(0, np.float32)
+            self.max_val.payload = np.zeros(0, np.float32)
+
+
+class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
+    """Lets the range of each channel follow the batches' ends: m ← m + averaging_constant·(batch - m).
+
+    >>> import workbench as wb
+    >>> observer = MovingAveragePerChannelMinMaxObserver(averaging_constant=0.5, dtype=wb.qint8)
+    >>> for values in ([[1.0, -2.0]], [[3.0, 0.0]]):
+    ...     _ = observer(wb.tensor(values))
+    >>> observer.min_val.tolist(), observer.max_val.tolist()
+    ([-1.0], [2.0])
+    """
+
+    def __init__(
+        self,
+        averaging_constant: float = 0.01,
+        ch_axis: int = 0,
+        dtype: Any = quint8,
+        qscheme: QScheme = QScheme.PER_CHANNEL_AFFINE,
+        **settings: Any,
+    ) -> None:
+        super().__init__(ch_axis=ch_axis, dtype=dtype, qscheme=qscheme, **settings)
+        self.averaging_constant = checked_share(averaging_constant)
+
+    def observe(self, array: Array) -> None:
+        """Move the ends of each channel towards those of this batch."""
+        low, high = self._ends(array)
+        before, above = self.min_val.payload, self.max_val.payload
+        if before.size:
+            # What has no finite value in this batch, or had none before, has nothing to move from.
+            both = (low <= high) & (before <= above)
+            fresh = ~(before <= above)
+            with np.errstate(invalid="ignore"):
+                nearer, further = (
+                    moved(before, low, self.averaging_constant), moved(above, high, self.averaging_constant)
+                )  # fmt: skip
+            low = np.where(both, nearer, np.where(fresh, low, before))
+            high = np.where(both, further, np.where(fresh, high, above))
+        self.min_val.payload, self.max_val.payload = low, high

@@ -1,0 +1,246 @@
+"""Fake quantization whose scale and zero point are trained along with the weights (LSQ)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import DType
+from workbench.base.errors import QuantizationError
+from workbench.base.quantized_array import QScheme
+from workbench.core.value import new
+from workbench.nn import Parameter
+from workbench.quantization.fake_quantize import FakeQuantizeBase
+from workbench.quantization.observer import MovingAverageMinMaxObserver
+from workbench.quantization.observer_base import Array, ObserverBase
+from workbench.quantization.schemes import Scheme
+from workbench.tensor import Tensor
+
+__all__ = ["LearnableFakeQuantize", "learnable_fake_quantize"]
+
+
+def learnable_fake_quantize(
+    x: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int, grad_factor: float = 1.0
+) -> Any:
+    """Return `x` rounded by a scale and a zero point that get gradients, too; these broadcast against it.
+
+    y = (clamp(rne(x / s) + z, quant_min, quant_max) - z)·s. Inside of the limits ∂y/∂s = rne(x / s) - x / s and
+    ∂y/∂z = 0; outside ∂y/∂s = q - z and ∂y/∂z = -s; the two are scaled by `grad_factor`. Esser et al. 2020.
+
+    >>> import workbench as wb
+    >>> scale = wb.tensor([0.5], requires_grad=True)
+    >>> y = learnable_fake_quantize(wb.tensor([0.6, 9.0]), scale, wb.zeros(1), 0, 7)
+    >>> y.sum().backward()
+    >>> y.tolist(), round(scale.grad.item(), 4)
+    ([0.5, 3.5], 6.8)
+    """
+    nearest = zero_point.detach().round().clamp(quant_min, quant_max)
+    scale, zero_point = _slowed(scale, grad_factor), _slowed(zero_point, grad_factor)
+    # Zero points are whole numbers where they are used, and move by what is left over.
+    zero_point = zero_point + (nearest - zero_point).detach()
+    steps = x * (1.0 / scale)
+    # The rounding is passed by gradients as if it were not there: exact, since both lie within a step.
+    codes = (steps + (steps.round() - steps).detach() + zero_point).clamp(quant_min, quant_max)
+    return (codes - zero_point) * scale
+
+
+def _slowed(value: Any, factor: float) -> Any:
+    """The same number, with a gradient times `factor`."""
+    # The number itself and a difference of 0, so that it keeps its last bit.
+    return value if factor == 1.0 else value.detach() + (value - value.detach()) * factor
+
+
+class LearnableFakeQuantize(FakeQuantizeBase):
+    """Rounds by a scale and a zero point that are parameters; an observer gives them their first values.
+
+    At first they follow the observer (`enable_static_estimate`); `enable_param_learning` leaves them to the optimizer.
+
+    Args:
+        observer: a kind of observer, per tensor or per channel.
+        quant_min, quant_max: limits of the codes.
+        scale, zero_point: values to begin with.
+        channel_len: number of channels where each has a scale of its own, else -1.
+        use_grad_scaling: scale gradients by 1/√(values · quant_max), so that steps suit the number of values.
+
+    >>> import workbench as wb
+    >>> fake = LearnableFakeQuantize(MovingAverageMinMaxObserver, 0, 15)
+    >>> _ = fake(wb.tensor([0.0, 1.5]))
+    >>> _ = fake.enable_param_learning()
+    >>> fake(wb.tensor([0.24])).sum().backward()
+    >>> [name for name, one in fake.named_parameters() if one.grad is not None]
+    ['scale', 'zero_point']
+    """
+
+    resizable = ("scale", "zero_point")
+    scale: Tensor
+    zero_point: Tensor
+    static_enabled: Tensor
+    learning_enabled: Tensor
+    eps: Tensor
+
+    def __init__(
+        self,
+        observer: Callable[..., Any] = MovingAverageMinMaxObserver,
+        quant_min: int = 0,
+        quant_max: int = 255,
+        scale: float = 1.0,
+        zero_point: float = 0.0,
+        channel_len: int = -1,
+        use_grad_scaling: bool = False,
+        **settings: Any,
+    ) -> None:
+        super().__init__()
+        if not quant_min < quant_max:
+            raise QuantizationError(
+                f"`quant_min` must be strictly less than `quant_max`: {quant_min} and {quant_max} were given"
+            )
+        if channel_len != -1 and not channel_len > 0:
+            raise QuantizationError(
+                f"channel_len is a number of channels, or -1, and {channel_len} was given"
+            )
+        watching = observer(**{**settings, "quant_min": quant_min, "quant_max": quant_max})
+        if not isinstance(watching, ObserverBase):
+            raise QuantizationError(
+                f"LearnableFakeQuantize takes a kind of observer, and {observer!r} was given"
+            )
+        self.activation_post_process = watching
+        self.use_grad_scaling = use_grad_scaling
+        self.bitwidth = int(math.log2(quant_max - quant_min + 1))
+        several = max(1, channel_len)
+        self.scale = Parameter(new(np.full(several, scale, np.float32)))
+        self.zero_point = Parameter(new(np.full(several, zero_point, np.float32)))
+        # Its own switches, beside those of every fake quantization: what PyTorch's states call them.
+        del self.observer_enabled
+        self.register_buffer("static_enabled", new(np.ones(1, np.uint8)))
+        self.register_buffer("learning_enabled", new(np.zeros(1, np.uint8)))
+        self.register_buffer("eps", new(np.array([np.finfo(np.float32).eps], np.float32)))
+
+    @property
+    def observer(self) -> ObserverBase:
+        """What gives scale and zero point their first values."""
+        return self.activation_post_process
+
+    @property
+    def scheme(self) -> Scheme:
+        """How ranges become codes."""
+        return self.observer.scheme
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the codes."""
+        return self.observer.dtype
+
+    @property
+    def qscheme(self) -> QScheme:
+        """How ranges are mapped to codes."""
+        return self.observer.qscheme
+
+    @property
+    def quant_min(self) -> int:
+        """Least code."""
+        return self.observer.quant_min
+
+    @property
+    def quant_max(self) -> int:
+        """Greatest code."""
+        return self.observer.quant_max
+
+    @property
+    def ch_axis(self) -> int:
+        """The dim whose entries have a scale each, or -1."""
+        return getattr(self.observer, "ch_axis", -1)
+
+    # -------------------------------------------------------------------------------------- switches
+
+    def enable_param_learning(self) -> LearnableFakeQuantize:
+        """Leave scale and zero point to the optimizer from now on."""
+        return self.toggle_qparam_learning(True).toggle_fake_quant(True).toggle_observer_update(False)
+
+    def enable_static_estimate(self) -> LearnableFakeQuantize:
+        """Have scale and zero point follow the observer, and round."""
+        return self.toggle_qparam_learning(False).toggle_fake_quant(True).toggle_observer_update(True)
+
+    def enable_static_observation(self) -> LearnableFakeQuantize:
+        """Have scale and zero point follow the observer, and do not round."""
+        return self.toggle_qparam_learning(False).toggle_fake_quant(False).toggle_observer_update(True)
+
+    def toggle_observer_update(self, enabled: bool = True) -> LearnableFakeQuantize:
+        """Observe from now on, or not."""
+        self.static_enabled.payload[0] = bool(enabled)
+        return self
+
+    def toggle_qparam_learning(self, enabled: bool = True) -> LearnableFakeQuantize:
+        """Train scale and zero point from now on, or not."""
+        self.learning_enabled.payload[0] = bool(enabled)
+        self.scale.requires_grad = self.zero_point.requires_grad = bool(enabled)
+        return self
+
+    def toggle_fake_quant(self, enabled: bool = True) -> LearnableFakeQuantize:
+        """Round from now on, or not."""
+        self.fake_quant_enabled.payload[0] = bool(enabled)
+        return self
+
+    def enable_observer(self, enabled: bool = True) -> LearnableFakeQuantize:
+        """Observe from now on, or not."""
+        return self.toggle_observer_update(enabled)
+
+    # ------------------------------------------------------------------------------------- computing
+
+    def forward(self, x: Any) -> Any:
+        """Observe [any dims] if that is on, and round if that is on."""
+        observer = self.observer
+        if self.static_enabled.payload[0]:
+            observer(x.detach())
+            if observer.has_data or observer.override is not None:
+                self._take(*observer.qparams())
+        if not self.fake_quant_enabled.payload[0]:
+            return x
+        self._keep_sensible()
+        factor = (
+            1.0 / math.sqrt(x.numel() * observer.quant_max) if self.use_grad_scaling and x.numel() else 1.0
+        )
+        scale: Any = self.scale
+        zero: Any = self.zero_point
+        if observer.qscheme.per_channel:
+            axis = self.ch_axis % x.ndim
+            if scale.shape[0] != x.shape[axis]:
+                raise QuantizationError(
+                    f"{scale.shape[0]} scales go with {scale.shape[0]} channels, and dim {axis} of the input has "
+                    f"{x.shape[axis]}: give channel_len={x.shape[axis]}"
+                )
+            shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+            scale, zero = scale.reshape(shape), zero.reshape(shape)
+        return learnable_fake_quantize(x, scale, zero, observer.quant_min, observer.quant_max, factor)
+
+    def _keep_sensible(self) -> None:
+        """Hold the scale above the least one, and the zero point in the middle where the scheme is symmetric."""
+        least = self.eps.payload[0]
+        if bool(np.any(self.scale.payload < least)):
+            self.scale.data = new(np.maximum(self.scale.payload, least))
+        if self.observer.qscheme.symmetric and bool(np.any(self.zero_point.payload)):
+            self.zero_point.data = new(np.zeros_like(self.zero_point.payload))
+
+    def qparams(self) -> tuple[Array, Array]:
+        """Return scale (float32) and zero point (int64) as they were learned, one entry or one a channel."""
+        self._keep_sensible()
+        limits = self.observer.quant_min, self.observer.quant_max
+        zero = np.clip(np.rint(self.zero_point.payload), *limits).astype(np.int64)
+        scale = np.array(self.scale.payload)
+        return (scale, zero) if self.observer.qscheme.per_channel else (scale[0], zero[0])
+
+    def calculate_qparams(self) -> tuple[Tensor, Tensor]:
+        """Return scale and zero point as they were learned, as tensors."""
+        scale, zero = self.qparams()
+        return new(np.atleast_1d(scale)), new(np.atleast_1d(zero))
+
+    def set_range(self, low: float, high: float) -> None:
+        """Set the range by hand: what is learned goes on from there."""
+        self.observer.set_range(low, high)
+        self._take(*self.observer.qparams())
+
+    def _take(self, scale: Array, zero_point: Array) -> None:
+        self.scale.data = new(np.atleast_1d(scale).astype(np.float32))
+        self.zero_point.data = new(np.atleast_1d(zero_point).astype(np.float32))
