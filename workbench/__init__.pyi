@@ -211,6 +211,7 @@ per_tensor_symmetric: _QScheme
 per_channel_affine: _QScheme
 per_channel_symmetric: _QScheme
 per_channel_affine_float_qparams: _QScheme
+per_group_affine: _QScheme
 FloatTensor: _LegacyType
 DoubleTensor: _LegacyType
 HalfTensor: _LegacyType

@@ -95,8 +95,10 @@ def test_ops_without_numbers_follow_the_same_rules() -> None:
         assert q.relu().dtype is wb.quint8
         assert q.dequantize().dtype is wb.float32
         assert q.int_repr().dtype is wb.uint8
-        with pytest.raises(wb.DTypeError, match="tanh is not defined for quantized tensors"):
-            q.tanh()
+        with pytest.raises(wb.DTypeError, match="exp is not defined for quantized tensors"):
+            q.exp()
+        assert q.tanh().dtype is wb.quint8
+        assert (q == q).dtype is wb.bool
 
 
 def test_integers_of_32_bits_saturate_and_lose_nothing() -> None:

@@ -40,6 +40,8 @@ __all__ = [
     "promote_types",
     "qint8",
     "qint32",
+    "quint2x4",
+    "quint4x2",
     "quint8",
     "set_default_dtype",
     "uint8",
@@ -62,10 +64,14 @@ class DType:
     """Short name in pictures and graphs, e.g. ``f32``."""
     numpy: np.dtype[Any]
     quantized: bool = False
+    bits: int = field(default=0)
+    """Bits a value: fewer than 8 where several share a byte. By default what the NumPy type takes."""
     kind: str = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", self.numpy.kind)
+        if not self.bits:
+            object.__setattr__(self, "bits", 8 * self.numpy.itemsize)
 
     @property
     def itemsize(self) -> int:
@@ -111,15 +117,20 @@ bool_ = DType("bool", "bool", np.dtype(np.bool_))
 quint8 = DType("quint8", "qu8", np.dtype(np.uint8), quantized=True)
 qint8 = DType("qint8", "qi8", np.dtype(np.int8), quantized=True)
 qint32 = DType("qint32", "qi32", np.dtype(np.int32), quantized=True)
+quint4x2 = DType("quint4x2", "qu4", np.dtype(np.uint8), quantized=True, bits=4)
+"""Codes of 4 bits, two in a byte."""
+quint2x4 = DType("quint2x4", "qu2", np.dtype(np.uint8), quantized=True, bits=2)
+"""Codes of 2 bits, four in a byte."""
 
 _ALL = (
     float32, float64, float16, bfloat16, complex64, complex128,
-    int64, int32, int16, int8, uint8, bool_, quint8, qint8, qint32,
+    int64, int32, int16, int8, uint8, bool_, quint8, qint8, qint32, quint4x2, quint2x4,
 )  # fmt: skip
 TYPE_WORDS: dict[str, str] = {
     "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "complex64": "ComplexFloat",
     "complex128": "ComplexDouble", "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
-    "bool": "Bool", "quint8": "QUInt8", "qint8": "QInt8", "qint32": "QInt32",
+    "bool": "Bool", "quint8": "QUInt8", "qint8": "QInt8", "qint32": "QInt32", "quint4x2": "QUInt4x2",
+    "quint2x4": "QUInt2x4",
 }  # fmt: skip
 """What PyTorch's older types of tensors are called: ``FloatTensor``, without the second word."""
 _BY_NAME = {one.name: one for one in _ALL} | {

@@ -1,10 +1,12 @@
 """Quantized payloads: integer codes, and the affine map from codes to real numbers.
 
-real = (code - zero_point) · scale, with one scale and zero point for all values or one for each entry of an axis.
+real = (code - zero_point) · scale, with one scale and zero point for all values, one for each entry of an axis, or
+one for each group of neighbours along the last dim.
 """
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 from typing import Any
 
@@ -13,7 +15,7 @@ import numpy as np
 from workbench.base.dtypes import DType
 from workbench.base.errors import QuantizationError
 
-__all__ = ["QScheme", "QuantizedArray", "code_range"]
+__all__ = ["PackedArray", "QScheme", "QuantizedArray", "code_range", "to_codes"]
 
 Array = np.ndarray[Any, Any]
 
@@ -26,6 +28,9 @@ class QScheme(Enum):
     PER_CHANNEL_AFFINE = "per_channel_affine"
     PER_CHANNEL_SYMMETRIC = "per_channel_symmetric"
     PER_CHANNEL_AFFINE_FLOAT_QPARAMS = "per_channel_affine_float_qparams"
+    """Zero points are real numbers too, as for embeddings: real = (code - zero_point) · scale all the same."""
+    PER_GROUP_AFFINE = "per_group_affine"
+    """Each group of neighbours along the last dim has its own, as for weights of 4 bits."""
 
     @property
     def per_channel(self) -> bool:
@@ -46,20 +51,44 @@ class QScheme(Enum):
 def code_range(dtype: DType) -> tuple[int, int]:
     """Return the least and the greatest code of a quantized type.
 
-    >>> from workbench.base.dtypes import qint8
-    >>> code_range(qint8)
-    (-128, 127)
+    >>> from workbench.base.dtypes import qint8, quint4x2
+    >>> code_range(qint8), code_range(quint4x2)
+    ((-128, 127), (0, 15))
     """
     if not dtype.is_quantized:
         raise QuantizationError(f"{dtype.name} is not a quantized type; use quint8, qint8 or qint32")
+    if dtype.bits < 8:
+        return 0, 2**dtype.bits - 1
     limits = np.iinfo(dtype.numpy)
     return int(limits.min), int(limits.max)
 
 
-class QuantizedArray:
-    """Immutable codes with scale and zero point; a payload of a tensor, as a NumPy array is.
+def to_codes(x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int, dtype: DType) -> Any:
+    """Return clamp(rne(x·(1/s) + z)) of float32 values; NaN becomes the greatest code.
 
-    `scale` and `zero_point` are a float and an int, or arrays with one entry for each entry of `axis`.
+    >>> from workbench.base.dtypes import quint8
+    >>> to_codes(np.array([0.5, np.nan, -1.0], np.float32), 1.0, 1, 0, 255, quint8)
+    array([  2, 255,   0], dtype=uint8)
+    """
+    # Times the inverse in float32, as in PyTorch: a division would round some halves the other way.
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        inverse = np.float32(1) / np.asarray(scale, np.float32)
+        rounded = np.rint(x * inverse + np.asarray(zero_point, np.float32))
+        # float32 does not hold the ends of 32 bits.
+        wide = rounded if dtype.itemsize == 1 else rounded.astype(np.float64)
+        return np.where(np.isnan(wide), qmax, np.clip(wide, qmin, qmax)).astype(dtype.numpy)
+
+
+_writes = [0]
+"""How often any codes were changed in place: what is kept of codes is made again after it. Such changes are rare."""
+
+
+class QuantizedArray:
+    """Codes with scale and zero point; a payload of a tensor, as a NumPy array is.
+
+    `scale` and `zero_point` are a float and an int, or arrays with one entry for each entry of `axis`; zero points of
+    floating type stay such. With `group` they have the shape of the codes, but for one entry a group along the last
+    dim. Codes are read-only to who looks at them; `write` changes them, for all that share their memory.
 
     >>> from workbench.base.dtypes import quint8
     >>> q = QuantizedArray(np.array([0, 12], np.uint8), 0.5, 10, quint8)
@@ -67,35 +96,50 @@ class QuantizedArray:
     array([-5.,  1.], dtype=float32)
     """
 
-    __slots__ = ("__weakref__", "axis", "cache", "codes", "dtype", "scale", "shape", "zero_point")
+    __slots__ = (
+        "__weakref__", "_cache", "_written", "axis", "codes", "dtype", "group", "scale", "shape", "zero_point"
+    )  # fmt: skip
     # NumPy's arithmetic is refused: entry by entry it would make an array of objects.
     __array_ufunc__ = None
     """NumPy leaves arithmetic on it alone."""
 
     codes: Array
+    """The codes, one an entry."""
     scale: Any
     zero_point: Any
     axis: int | None
+    """The dim that scales go along; None where there is one scale."""
+    group: int | None
+    """How many neighbours along `axis`, the last dim, share a scale; None where there are no groups."""
     dtype: DType
     shape: tuple[int, ...]
-    cache: dict[str, Any]
-    """What integer layers have packed of it."""
+
+    def __new__(cls, codes: Array, scale: Any, zero_point: Any, dtype: DType, *where: Any) -> QuantizedArray:
+        """Make an array of codes; of several in a byte where the type has such."""
+        return object.__new__(PackedArray if dtype.bits < 8 else cls)
 
     def __init__(
-        self, codes: Array, scale: Any, zero_point: Any, dtype: DType, axis: int | None = None
+        self,
+        codes: Array,
+        scale: Any,
+        zero_point: Any,
+        dtype: DType,
+        axis: int | None = None,
+        group: int | None = None,
     ) -> None:
         if codes.dtype != dtype.numpy or not dtype.is_quantized:
             raise QuantizationError(f"codes of NumPy's type {codes.dtype} cannot be {dtype.name}")
-        # The caller's array stays as writable as it was.
-        view = codes.view()
-        view.flags.writeable = False
-        self.codes = view
         self.dtype = dtype
         self.axis = axis
+        self.group = group
         self.shape = codes.shape
-        # What is computed from the codes may be kept: they never change.
-        self.cache = {}
-        if axis is None:
+        self._hold(codes)
+        self._cache: dict[str, Any] = {}
+        self._written = _writes[0]
+        if group is not None:
+            self.axis = len(self.shape) - 1
+            self.scale, self.zero_point = _groups(scale, zero_point, group, codes.shape)
+        elif axis is None:
             self.scale, self.zero_point = float(scale), int(zero_point)
         else:
             self.scale, self.zero_point = _entries(scale, zero_point, axis, codes.shape)
@@ -103,11 +147,30 @@ class QuantizedArray:
     @classmethod
     def own(cls, codes: Array, scale: float, zero_point: int, dtype: DType) -> QuantizedArray:
         """Return a payload, quantized per tensor, of codes that nobody else holds: nothing is checked or copied."""
-        made = cls.__new__(cls)
-        codes.flags.writeable = False
-        made.codes, made.shape, made.dtype, made.axis = codes, codes.shape, dtype, None
-        made.scale, made.zero_point, made.cache = scale, zero_point, {}
+        made = object.__new__(cls)
+        made.codes, made.shape, made.dtype, made.axis, made.group = codes, codes.shape, dtype, None, None
+        made.scale, made.zero_point, made._cache, made._written = scale, zero_point, {}, _writes[0]
         return made
+
+    @classmethod
+    def quantized(cls, values: Array, scale: float, zero_point: int, dtype: DType) -> QuantizedArray:
+        """Return values rounded to codes under one scale and zero point."""
+        numbers = np.asarray(values, np.float32)
+        return cls(to_codes(numbers, scale, zero_point, *code_range(dtype), dtype), scale, zero_point, dtype)
+
+    def _hold(self, codes: Array) -> None:
+        # The caller's array stays as writable as it was.
+        view = codes.view()
+        view.flags.writeable = False
+        self.codes = view
+
+    @property
+    def cache(self) -> dict[str, Any]:
+        """What integer layers have packed of it; empty again once codes were changed in place."""
+        if self._written != _writes[0]:
+            self._cache.clear()
+            self._written = _writes[0]
+        return self._cache
 
     @property
     def ndim(self) -> int:
@@ -117,21 +180,34 @@ class QuantizedArray:
     @property
     def size(self) -> int:
         """Number of values."""
-        return int(self.codes.size)
+        return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
         """Bytes that codes, scales and zero points take: a scale counts 4 bytes, a zero point 4."""
-        channels = 1 if self.axis is None else self.shape[self.axis]
-        return int(self.codes.nbytes) + 8 * channels
+        pairs = 1 if isinstance(self.scale, float) else self.scale.size
+        return -(-self.size * self.dtype.bits // 8) + 8 * int(pairs)
+
+    @property
+    def per_tensor(self) -> bool:
+        """True where one scale and zero point hold for all values."""
+        return self.axis is None
 
     @property
     def qscheme(self) -> QScheme:
-        """How codes stand for numbers: by one scale, or by one a channel."""
-        return QScheme.PER_TENSOR_AFFINE if self.axis is None else QScheme.PER_CHANNEL_AFFINE
+        """How codes stand for numbers: by one scale, by one a channel, or by one a group."""
+        if self.group is not None:
+            return QScheme.PER_GROUP_AFFINE
+        if self.axis is None:
+            return QScheme.PER_TENSOR_AFFINE
+        if self.zero_point.dtype.kind == "f":
+            return QScheme.PER_CHANNEL_AFFINE_FLOAT_QPARAMS
+        return QScheme.PER_CHANNEL_AFFINE
 
     def along_axis(self, values: Any) -> Any:
         """Return scales or zero points shaped so that they broadcast against the codes."""
+        if self.group is not None:
+            return np.repeat(values, self.group, axis=-1)[..., : self.shape[-1]]
         if self.axis is None:
             return values
         return np.asarray(values).reshape([-1 if i == self.axis else 1 for i in range(self.ndim)])
@@ -140,11 +216,24 @@ class QuantizedArray:
         """Return the float32 numbers that the codes stand for: (code - zero_point) · scale."""
         scale = np.asarray(self.along_axis(self.scale), np.float32)
         zero = self.along_axis(self.zero_point)
-        if self.dtype.itemsize > 1:  # float32 does not hold every 32-bit code
-            wide: Array = (self.codes.astype(np.float64) - zero) * scale
-            return wide.astype(np.float32)
-        out: Array = (self.codes.astype(np.float32) - np.asarray(zero, np.float32)) * scale
-        return out
+        with np.errstate(invalid="ignore", over="ignore"):
+            if self.dtype.itemsize > 1:  # float32 does not hold every 32-bit code
+                wide: Array = (self.codes.astype(np.float64) - zero) * scale
+                return np.asarray(wide, np.float32)
+            out: Array = (self.codes.astype(np.float32) - np.asarray(zero, np.float32)) * scale
+        return np.asarray(out)  # NumPy makes numbers of what has no dims
+
+    def refuse_moves(self) -> None:
+        """Refuse to move values that have scales of their own."""
+        if self.group is not None:
+            raise QuantizationError(
+                f"values quantized in groups of {self.group} along the last dim cannot be moved: each would get "
+                "another group's scale. Call .dequantize() first."
+            )
+        raise QuantizationError(
+            f"values quantized per channel (along dim {self.axis}) cannot be moved: each would get another "
+            "channel's scale. Call .dequantize() first."
+        )
 
     def with_codes(self, codes: Array, *, same_places: bool = False) -> QuantizedArray:
         """Return other codes with this scale and zero point.
@@ -152,56 +241,160 @@ class QuantizedArray:
         `same_places` says that each value stayed where it was. Where each channel has its own scale, values that
         moved would get the scale of another channel, so that is refused.
         """
-        if self.axis is not None and not same_places and codes is not self.codes:
-            raise QuantizationError(
-                f"values quantized per channel (along dim {self.axis}) cannot be moved: each would get another "
-                "channel's scale. Call .dequantize() first."
-            )
-        return QuantizedArray(codes, self.scale, self.zero_point, self.dtype, self.axis)
+        if not self.per_tensor and not same_places and codes is not self.codes:
+            self.refuse_moves()
+        return QuantizedArray(codes, self.scale, self.zero_point, self.dtype, self.axis, self.group)
+
+    def rounded(self, values: Any) -> QuantizedArray:
+        """Return other values rounded to the codes of this scale and zero point.
+
+        >>> from workbench.base.dtypes import quint8
+        >>> QuantizedArray(np.zeros(1, np.uint8), 0.5, 10, quint8).rounded(np.array([0.3, 2.0])).codes
+        array([11, 14], dtype=uint8)
+        """
+        numbers = np.asarray(values, np.float32)
+        if not self.per_tensor and numbers.shape != self.shape:
+            self.refuse_moves()
+        codes = to_codes(
+            numbers,
+            self.along_axis(self.scale),
+            self.along_axis(self.zero_point),
+            *code_range(self.dtype),
+            self.dtype,
+        )
+        return self.with_codes(codes, same_places=True)
+
+    def same_map(self, other: QuantizedArray) -> bool:
+        """Say whether a code stands for the same number in both."""
+        return (
+            self.dtype is other.dtype
+            and (self.axis, self.group) == (other.axis, other.group)
+            and bool(np.array_equal(self.scale, other.scale))
+            and bool(np.array_equal(self.zero_point, other.zero_point))
+        )
+
+    def write(self, codes: Any) -> None:
+        """Change the codes in place: whoever shares their memory sees it."""
+        _written_into(self.codes, codes)
 
     def zero_point_like_codes(self) -> Any:
         """Return the code of zero, shaped and typed to compare with the codes."""
-        return np.asarray(self.along_axis(self.zero_point), self.codes.dtype)
+        return np.asarray(self.along_axis(self.zero_point), self.dtype.numpy)
 
     def quantizer(self) -> list[str]:
         """Return how this is quantized, as the printed form of a tensor says it."""
         parts = [f"size={self.shape}", f"quantization_scheme={self.qscheme!r}"]
-        if self.axis is None:
+        if self.per_tensor:
             return [*parts, f"scale={self.scale}", f"zero_point={self.zero_point}"]
-        return [
-            *parts,
-            f"scale={_short(self.scale)}",
-            f"zero_point={_short(self.zero_point)}",
-            f"axis={self.axis}",
-        ]
+        where = f"axis={self.axis}" if self.group is None else f"group_size={self.group}"
+        return [*parts, f"scale={_short(self.scale)}", f"zero_point={_short(self.zero_point)}", where]
 
     def copy(self) -> QuantizedArray:
-        """Return this: it never changes."""
-        return self
+        """Return the same codes in memory of their own."""
+        return self.with_codes(self.codes.copy(), same_places=True)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> QuantizedArray:
-        return self
+        return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return QuantizedArray, (np.array(self.codes), self.scale, self.zero_point, self.dtype, self.axis)
+        codes = np.array(self.codes)
+        return QuantizedArray, (codes, self.scale, self.zero_point, self.dtype, self.axis, self.group)
 
     def __repr__(self) -> str:
         return f"QuantizedArray({self.dtype.name}, {', '.join(self.quantizer())})"
 
 
+class PackedArray(QuantizedArray):
+    """Codes of less than 8 bits, several in a byte, the first in the lowest bits, as in PyTorch.
+
+    >>> from workbench.base.dtypes import quint4x2
+    >>> q = QuantizedArray(np.array([1, 2, 3], np.uint8), 0.5, 0, quint4x2)
+    >>> q.packed, q.codes
+    (array([33,  3], dtype=uint8), array([1, 2, 3], dtype=uint8))
+    """
+
+    __slots__ = ("packed",)
+
+    packed: Array
+    """The bytes, without dims."""
+
+    def _hold(self, codes: Array) -> None:
+        self.packed = _packed(codes, self.dtype.bits)
+
+    @property
+    def codes(self) -> Array:  # type: ignore[override]  # what is a field there is worked out here
+        """The codes, one an entry, unpacked."""
+        bits = self.dtype.bits
+        shifts = np.arange(0, 8, bits, dtype=np.uint8)
+        flat = ((self.packed[:, None] >> shifts) & np.uint8(2**bits - 1)).reshape(-1)
+        found = flat[: self.size].reshape(self.shape)
+        found.flags.writeable = False
+        return found
+
+    def write(self, codes: Any) -> None:
+        """Change the codes in place."""
+        _written_into(self.packed, _packed(np.broadcast_to(codes, self.shape), self.dtype.bits))
+
+
+def _packed(codes: Array, bits: int) -> Array:
+    each = 8 // bits
+    if codes.size and int(codes.max()) >= 2**bits:
+        raise QuantizationError(f"the code {int(codes.max())} does not fit into {bits} bits")
+    rows = np.zeros((-(-codes.size // each), each), np.uint8)
+    rows.reshape(-1)[: codes.size] = codes.reshape(-1)
+    return np.asarray(np.bitwise_or.reduce(rows << np.arange(0, 8, bits, dtype=np.uint8), axis=1))
+
+
+def _written_into(held: Array, codes: Any) -> None:
+    memory = held.view()
+    try:
+        memory.flags.writeable = True
+    except ValueError as error:
+        raise ValueError("the memory of these codes is read-only: clone() the tensor first") from error
+    np.copyto(memory, codes, casting="same_kind")
+    _writes[0] += 1
+
+
 def _entries(scale: Any, zero_point: Any, axis: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
     if not 0 <= axis < len(shape):
         raise QuantizationError(f"axis {axis} is out of range for codes with {len(shape)} dims")
-    scales, zeros = np.array(scale, np.float64), np.array(zero_point, np.int64)
+    scales, zeros = _pair(scale, zero_point)
     for values, what in ((scales, "scales"), (zeros, "zero_points")):
         if values.shape != (shape[axis],):
             raise QuantizationError(
                 f"length of {what} must equal to channel, expected {shape[axis]} got, {values.size}"
             )
-        values.flags.writeable = False
+    return scales, zeros
+
+
+def _groups(scale: Any, zero_point: Any, group: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    if group < 1 or not shape:
+        raise QuantizationError(
+            f"groups of {group} values along the last of {len(shape)} dims: there is no such"
+        )
+    scales, zeros = _pair(scale, zero_point)
+    expected = (*shape[:-1], -(-shape[-1] // group))
+    for values, what in ((scales, "scales"), (zeros, "zero_points")):
+        if values.shape != expected:
+            raise QuantizationError(
+                f"{what} must have one entry a group of {group}: {list(expected)} for codes of {list(shape)}, and "
+                f"have {list(values.shape)}"
+            )
+    return scales, zeros
+
+
+def _pair(scale: Any, zero_point: Any) -> tuple[Array, Array]:
+    """Return scales and zero points as read-only arrays: float64 and int64, or both float32 where zeros are real."""
+    zeros = np.array(zero_point)
+    real = zeros.dtype.kind == "f"
+    # PyTorch keeps parameters that are real numbers in single precision.
+    scales = np.array(scale, np.float32 if real else np.float64)
+    zeros = zeros.astype(np.float32 if real else np.int64)
+    scales.flags.writeable = zeros.flags.writeable = False
     return scales, zeros
 
 
 def _short(values: Array) -> str:
-    shown = ", ".join(f"{one:.4g}" for one in values[:3].tolist())
-    return f"[{shown}, … {len(values)} in all]" if len(values) > 3 else f"[{shown}]"
+    flat = values.reshape(-1)
+    shown = ", ".join(f"{one:.4g}" for one in flat[:3].tolist())
+    return f"[{shown}, … {flat.size} in all]" if flat.size > 3 else f"[{shown}]"

@@ -19,7 +19,7 @@ import numpy as np
 
 from workbench.base.errors import DTypeError, NoNumbersError
 from workbench.base.foreign import mending
-from workbench.base.quantized_array import QuantizedArray
+from workbench.base.quantized_array import PackedArray, QuantizedArray
 from workbench.base.quiet import QUIET, WARNINGS
 from workbench.base.sparse_array import SparseArray
 from workbench.core import backend, sparse_rules, tape
@@ -174,9 +174,9 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 
 _SCALARS = (int, float, complex, np.generic)
-_OWN = frozenset({QuantizedArray, SparseArray})
+_OWN = frozenset({QuantizedArray, PackedArray, SparseArray})
 """Payloads of our own that ops give, beside arrays."""
-_CODES = frozenset({QuantizedArray, np.ndarray, type(None)})
+_CODES = frozenset({QuantizedArray, PackedArray, np.ndarray, type(None)})
 """What integer layers are given, as a rule: nobody else needs to be asked about these."""
 
 
@@ -257,28 +257,37 @@ def without_numbers(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> 
 
 def _kept(op: Op, arrays: list[Any]) -> Any:
     """Return the quantized type that an op on plain values keeps where it is given codes; None for other inputs."""
-    dtype = getattr(arrays[0], "dtype", None) if arrays else None
-    if not getattr(dtype, "quantized", False):
+    dtype = next(
+        (one.dtype for one in arrays if getattr(getattr(one, "dtype", None), "quantized", False)), None
+    )
+    if dtype is None:
         return None
-    if isinstance(op.quantized, Absent):
+    rule = op.quantized
+    if isinstance(rule, Absent) or isinstance(rule.codes, Absent):
         raise _not_quantized(op)
-    return dtype if op.dtype.common is not None else None
+    # Where the types of inputs are not brought together, the op's own rule says what comes out of codes.
+    return dtype if rule.travels != "ends" and op.dtype.common is not None and op.outputs == 1 else None
 
 
 def _not_quantized(op: Op) -> DTypeError:
-    reason = op.quantized.reason if isinstance(op.quantized, Absent) else ""
+    rule = op.quantized
+    kernel = None if isinstance(rule, Absent) else rule.kernel
+    absent = rule if isinstance(rule, Absent) else rule.codes
+    way = "Call .dequantize() first, or use workbench.quantization's modules."
+    if isinstance(kernel, str):
+        way = f"Call .dequantize() first, or {kernel}, which is told the scale and zero point of its result."
     return DTypeError(
-        f"{op.name} is not defined for quantized tensors: {reason}. "
-        "Call .dequantize() first, or use workbench.quantization's modules."
+        f"{op.name} is not defined for quantized tensors: {getattr(absent, 'reason', '')}. {way}"
     )
 
 
 def _quantized(op: Op, inputs: tuple[Any, ...], arrays: list[Any], params: dict[str, Any]) -> Any:
     """Evaluate on quantized payloads by the op's own rule for them."""
-    if isinstance(op.quantized, Absent):
+    rule = op.quantized
+    if isinstance(rule, Absent) or isinstance(rule.codes, Absent):
         raise _not_quantized(op)
     dims: Any = infer_dims(op, inputs, params)
-    out = op.quantized(*arrays, **params)
+    out = rule.codes(op, *arrays, **params)
     if op.outputs == 1:
         return new(out, names_in(dims))
     return tuple([new(one, names_in(d)) for one, d in zip(out, dims, strict=True)])

@@ -11,7 +11,8 @@ import numpy as np
 from workbench.base.dims import broadcast
 from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import FLOAT, PREDICATE, PROMOTE
-from workbench.core.op import NOT_QUANTIZED, Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import COMPARED, OWN, Quantization
 from workbench.core.tape import Call
 
 __all__ = ["alike", "binary", "grid", "unary", "unbroadcast"]
@@ -35,7 +36,7 @@ def unary(
     dtype: DTypeRule = FLOAT,
     domain: tuple[float, float] = (-2.0, 2.0),
     reference: str | None = None,
-    quantized: Callable[..., Any] | Absent = NOT_QUANTIZED,
+    quantized: Quantization | Absent = OWN,
     properties: Iterable[str] = (),
     small: str | None = None,
     into: Callable[..., Any] | None = None,
@@ -108,6 +109,7 @@ def binary(
     small: str | None = None,
     into: Callable[..., Any] | None = None,
     sparse: Callable[..., Any] | Absent | None = None,
+    quantized: Quantization | Absent = OWN,
 ) -> Op:
     """Declare an elementwise op on two operands: names unify from the right, sizes broadcast.
 
@@ -160,9 +162,7 @@ def binary(
         forward=forward,
         vjp=gradient if isinstance(gradient, Absent) else vjp,
         saves=saves,
-        quantized=Absent(
-            "codes of two scales do not combine; dequantize, or use a quantized functional module"
-        ),
+        quantized=quantized,
         samples=samples,
         bad=bad,
         small=small,
@@ -176,4 +176,6 @@ def comparison(
     name: str, doc: str, equation: str, forward: Callable[[Any, Any], Any], small: str | None = None
 ) -> Op:
     """Declare a comparison: as `binary`, with a bool output and no gradient."""
-    return binary(name, doc, equation, forward, NOT_DIFFERENTIABLE, dtype=PREDICATE, small=small)
+    return binary(
+        name, doc, equation, forward, NOT_DIFFERENTIABLE, dtype=PREDICATE, small=small, quantized=COMPARED
+    )

@@ -15,19 +15,11 @@ import numpy as np
 
 from workbench import kernels
 from workbench.base.dims import Dims
+from workbench.core.absent import Absent
 from workbench.core.bases import OpBase, eager
+from workbench.core.quantization import UNSTATED, Quantization, derived
 
 __all__ = ["Absent", "BadInput", "DTypeRule", "Op", "Sample", "Saves", "ops", "table"]
-
-
-@dataclass(frozen=True)
-class Absent:
-    """A rule that does not exist, and the reason in one sentence."""
-
-    reason: str
-
-    def __bool__(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True)
@@ -116,9 +108,6 @@ class BadInput:
     names: tuple[tuple[str | None, ...] | None, ...] | None = None
 
 
-NOT_QUANTIZED = Absent("no integer form of this op has been defined")
-
-
 def per_value(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
     """Cost of one operation for each value that comes out."""
     return float(out.numel)
@@ -149,8 +138,9 @@ class Op(OpBase):
     """Inputs that are refused, with the words of the refusal, beside those that the dims rule's family refuses."""
     reference: str | None = None
     """Where the formula or algorithm is written down: a paper, a standard. None where there is nothing to look up."""
-    quantized: Callable[..., Any] | Absent = NOT_QUANTIZED
-    """What it does to quantized payloads."""
+    quantized: Quantization | Absent = UNSTATED
+    """How scale and zero point travel through it, and how it takes codes, see `core.quantization`. Where nothing is
+    said: derived, from its properties."""
     sparse: Callable[..., Any] | Absent | None = None
     """What it does to sparse values: a rule on values, written with other ops, see `core.sparse_rules`. None: derived,
     where the op leaves 0 as it is."""
@@ -203,6 +193,8 @@ class Op(OpBase):
             object.__setattr__(self, "kernel", kernels.lookup(self.name))
         if self.half_kernel is None:
             object.__setattr__(self, "half_kernel", kernels.lookup_half(self.name))
+        if self.quantized is UNSTATED:
+            object.__setattr__(self, "quantized", derived(self))
         table_add(self)
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ from workbench.core.direct_writes import computes
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import alike, binary, unary
 from workbench.core.op import Saves, ops
+from workbench.core.quantization import DIGITS
 from workbench.core.tape import Call
 from workbench.core.typing import Operand, Scalar, Tensor
 from workbench.core.value import Value
@@ -310,6 +311,7 @@ NEXTAFTER = binary(
     dtype=real_only("nextafter", FLOAT),
     properties=["moves"],  # to the neighbour in its own type: never by way of a wider one
     reference="ISO C99 F.9.8",
+    quantized=DIGITS,
 )
 offer(NEXTAFTER, ("[1.0]", "[2.0]"), "tensor([1.0000])", out=True, in_place="Tensor")
 

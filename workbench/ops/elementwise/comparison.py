@@ -11,6 +11,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE, binary, comparison, unary
 from workbench.core.op import Op, ops
+from workbench.core.quantization import COMPARED, JOINED
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import UNNAMED, Value
@@ -24,7 +25,7 @@ def _predicate(
     name: str, doc: str, equation: str, forward: Callable[[Any], Any], ordered: bool = False
 ) -> Op:
     dtype = real_only(name, PREDICATE) if ordered else PREDICATE
-    return unary(name, doc, equation, forward, NOT_DIFFERENTIABLE, dtype=dtype)
+    return unary(name, doc, equation, forward, NOT_DIFFERENTIABLE, dtype=dtype, quantized=COMPARED)
 
 
 _TWO = ("[1.0, 2.0, 3.0]", "[2.0, 2.0, 2.0]")
@@ -64,7 +65,14 @@ offer(NE, _TWO, "tensor([ True, False,  True])", aliases=["not_equal"], out=True
 
 def _order(name: str, doc: str, equation: str, forward: Callable[[Any, Any], Any]) -> Op:
     return binary(
-        name, doc, equation, forward, NOT_DIFFERENTIABLE, dtype=real_only(name, PREDICATE), small=name
+        name,
+        doc,
+        equation,
+        forward,
+        NOT_DIFFERENTIABLE,
+        dtype=real_only(name, PREDICATE),
+        small=name,
+        quantized=COMPARED,
     )
 
 
@@ -133,6 +141,7 @@ MAXIMUM = binary(
     dtype=real_only("maximum"),
     properties=["commutative"],
     reference="IEEE 754-2019 9.6, for NaN",
+    quantized=JOINED,
 )
 offer(MAXIMUM, _SOME, "tensor([2., nan])", out=True)
 MINIMUM = binary(
@@ -144,6 +153,7 @@ MINIMUM = binary(
     dtype=real_only("minimum"),
     properties=["commutative"],
     reference="IEEE 754-2019 9.6, for NaN",
+    quantized=JOINED,
 )
 offer(MINIMUM, _SOME, "tensor([1., nan])", out=True)
 FMAX = binary(
@@ -154,6 +164,7 @@ FMAX = binary(
     _picked_number("ge"),
     dtype=real_only("fmax"),
     reference="ISO C99 F.9.9",
+    quantized=JOINED,
 )
 offer(FMAX, _SOME, "tensor([2., 2.])", out=True)
 FMIN = binary(
@@ -164,6 +175,7 @@ FMIN = binary(
     _picked_number("le"),
     dtype=real_only("fmin"),
     reference="ISO C99 F.9.9",
+    quantized=JOINED,
 )
 offer(FMIN, _SOME, "tensor([1., 2.])", out=True)
 

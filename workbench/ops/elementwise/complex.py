@@ -13,6 +13,7 @@ from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import grid, unary, unbroadcast
 from workbench.core.mirrors import is_mirrored
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import NO_COMPLEX
 from workbench.core.tape import Call, alias_off_tape
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of
@@ -82,6 +83,7 @@ CONJ = unary(
     saves=NOTHING,
     dtype=PROMOTE,
     properties=["linear", "passes"],
+    quantized=NO_COMPLEX,
 )
 
 
@@ -103,6 +105,7 @@ CONJ_VIEW = unary(
     saves=NOTHING,
     dtype=PROMOTE,
     properties=["linear", "view", "mirror"],
+    quantized=NO_COMPLEX,
 )
 
 
@@ -119,6 +122,7 @@ REAL = unary(
     saves=NOTHING,
     dtype=REAL_PART,
     properties=["linear", "view"],
+    quantized=NO_COMPLEX,
 )
 IMAG = Op(
     name="imag",
@@ -133,6 +137,7 @@ IMAG = Op(
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [Sample((grid(3, 4) + 1j * grid(3, 4, seed=1),), names=(("N", "C"),))],
     properties=frozenset({"linear", "view", "same", "elementwise"}),
+    quantized=NO_COMPLEX,
 )
 
 
@@ -185,6 +190,7 @@ VIEW_AS_COMPLEX = Op(
     ],
     properties=frozenset({"linear", "view"}),
     batch=as_it_is,
+    quantized=NO_COMPLEX,
 )
 VIEW_AS_REAL = Op(
     name="view_as_real",
@@ -200,6 +206,7 @@ VIEW_AS_REAL = Op(
     samples=lambda: [Sample((grid(3, 4) + 1j * grid(3, 4, seed=1),), names=(("N", "C"),))],
     properties=frozenset({"linear", "view"}),
     batch=as_it_is,
+    quantized=NO_COMPLEX,
 )
 
 
@@ -227,6 +234,7 @@ COMPLEX = Op(
     samples=lambda: [Sample((np.arange(6).reshape(3, 2), np.arange(2)), names=(("N", "C"), ("C",)))],
     bad=lambda: [BadInput((grid(3, 4), grid(3, 5)), {}, DimensionError, "must match the size")],
     properties=frozenset({"linear", "elementwise"}),
+    quantized=NO_COMPLEX,
 )
 
 

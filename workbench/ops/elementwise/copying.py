@@ -16,6 +16,7 @@ from workbench.core.backend import device_of
 from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import grid, unary
 from workbench.core.op import Absent, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import Quantization
 from workbench.core.tape import Call
 from workbench.core.typing import DTypeLike, Tensor
 from workbench.ops.elementwise.arithmetic import (
@@ -102,7 +103,7 @@ CLONE = unary(
     lambda c, g: g,
     saves=NOTHING,
     dtype=PROMOTE,
-    quantized=lambda q: q.with_codes(q.codes.copy(), same_places=True),
+    quantized=Quantization("same", lambda op, q: q.copy()),
     properties=["linear", "moves"],
 )
 

@@ -11,6 +11,7 @@ from workbench.base.lazy import scipy_special
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import binary, unary
 from workbench.core.op import DTypeRule, Op, Saves, ops
+from workbench.core.quantization import GRADIENT, UNIT
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.ops.elementwise.complex import conjugate, is_complex_value, real_only
@@ -123,6 +124,7 @@ SIGMOID = unary(
     ),
     saves=OUTPUT,
     small="sigmoid",
+    quantized=UNIT,
 )
 offer(SIGMOID, "[0.0, 2.0]", "tensor([0.5000, 0.8808])", out=True, in_place=True)
 offer(SIGMOID, "[0.0, 2.0]", "tensor([0.5000, 0.8808])", "nn.functional")
@@ -137,6 +139,7 @@ SIGMOID_GRADIENT = binary(
         lambda: ops.mul(ops.mul(u, c.inputs[0]), ops.sub(1.0, ops.mul(c.inputs[1], 2.0))),
     ),
     dtype=real_only("sigmoid_gradient"),
+    quantized=GRADIENT,
 )
 
 

@@ -17,6 +17,8 @@ from workbench.core.direct_writes import computes
 from workbench.core.dtype_rules import KEEP, PROMOTE
 from workbench.core.families import binary, grid, unbroadcast
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import COMPUTED, Quantization
+from workbench.core.quantized_rules import joined
 from workbench.core.tape import Call
 from workbench.core.typing import Operand, Scalar, Tensor
 from workbench.core.value import Value, new
@@ -42,6 +44,7 @@ FILL = Op(
     ],
     batch=as_it_is,
     sparse=sparse_indexing.fill,
+    quantized=COMPUTED,
 )
 
 # --------------------------------------------------------------------------------------- by a condition
@@ -88,6 +91,7 @@ WHERE = Op(
     ],
     bad=lambda: [BadInput((grid(3), grid(3), grid(3)), {}, DTypeError, "expected condition to be a boolean")],
     properties=frozenset({"elementwise"}),
+    quantized=Quantization("joined", joined, inputs=("plain", "value")),
 )
 
 # --------------------------------------------------------------------------------------- within bounds
@@ -131,6 +135,7 @@ CLAMP = Op(
     ],
     properties=frozenset({"elementwise"}),
     into=np.clip,
+    quantized=COMPUTED,
 )
 
 
@@ -176,6 +181,7 @@ NAN_TO_NUM = Op(
         Sample((grid(3, 4),), {"nan": 0.0, "posinf": None, "neginf": None}, names=(("N", "C"),)),
     ],
     properties=frozenset({"elementwise"}),
+    quantized=COMPUTED,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -10,6 +10,7 @@ import numpy as np
 from workbench.base.dims import broadcast
 from workbench.base.errors import DTypeError
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves
+from workbench.core.quantization import WHOLE
 from workbench.ops.offer import offer
 
 _WHOLE = Absent("whole numbers have no derivative")
@@ -69,6 +70,7 @@ def _whole(
         rule="names unify from the right, sizes broadcast",
         dtype=_rule(name, kinds),
         forward=_checked(name, kinds, forward),
+        quantized=WHOLE,
         vjp=_WHOLE,
         saves=Saves((), output=False),
         samples=samples,
@@ -117,5 +119,6 @@ BITWISE_NOT = Op(
     ],
     bad=lambda: [BadInput((np.ones(3),), {}, DTypeError, "integer tensors, got float64")],
     properties=frozenset({"same", "elementwise"}),
+    quantized=WHOLE,
 )
 offer(BITWISE_NOT, "[12, -1]", "tensor([-13,   0])", out="exact", in_place="Tensor")

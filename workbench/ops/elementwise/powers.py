@@ -13,6 +13,7 @@ from workbench.base.errors import DTypeError
 from workbench.base.numbers import wrapped
 from workbench.core.families import NOT_DIFFERENTIABLE, binary, unary
 from workbench.core.op import DTypeRule, Saves, ops
+from workbench.core.quantization import COMPARED
 from workbench.core.tape import Call
 from workbench.core.typing import Operand, Tensor
 from workbench.core.value import Value
@@ -193,6 +194,7 @@ FREXP_EXPONENT = unary(
     NOT_DIFFERENTIABLE,
     dtype=DTypeRule("int32 of a floating one", _float_only, lambda dtype, params: np.dtype(np.int32)),
     reference="ISO C99 7.12.6.4",
+    quantized=COMPARED,
 )
 
 

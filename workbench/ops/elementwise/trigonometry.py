@@ -10,6 +10,7 @@ import numpy as np
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import binary, unary
 from workbench.core.op import Saves, ops
+from workbench.core.quantization import AROUND_ZERO, GRADIENT
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.ops.elementwise.complex import conjugate, is_complex_value, real_only
@@ -110,6 +111,7 @@ TANH = unary(
     ),
     saves=OUTPUT,
     reference="ISO C99 F.9.2",
+    quantized=AROUND_ZERO,
 )
 offer(TANH, "[0.0, 1.0]", "tensor([0.0000, 0.7616])", out=True, in_place=True)
 offer(TANH, "[0.0, 1.0]", "tensor([0.0000, 0.7616])", "nn.functional")
@@ -123,6 +125,7 @@ TANH_GRADIENT = binary(
         lambda: ops.mul(ops.mul(u, c.inputs[0]), ops.mul(c.inputs[1], -2.0)),
     ),
     dtype=real_only("tanh_gradient"),
+    quantized=GRADIENT,
 )
 ASINH = unary(
     "asinh",

@@ -15,6 +15,7 @@ from workbench.base.lazy import scipy_fft
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import DIGITS
 from workbench.core.tape import Call
 from workbench.core.value import new
 from workbench.kernels.fourier import (
@@ -160,6 +161,7 @@ FFT_C2C = Op(
         Sample((_points(3, 4),), {"dim": (1, 0), "inverse": True, "norm": "ortho"}),
     ],
     properties=frozenset({"linear"}),
+    quantized=DIGITS,
 )
 
 FFT_R2C = Op(
@@ -180,6 +182,7 @@ FFT_R2C = Op(
         Sample((_whole(4, 2),), {"dim": (1, 0), "norm": "forward"}),
     ],
     properties=frozenset({"linear"}),
+    quantized=DIGITS,
 )
 
 FFT_C2R = Op(
@@ -200,4 +203,5 @@ FFT_C2R = Op(
         Sample((_points(3, 4),), {"dim": (1, 0), "size": 4, "norm": "forward"}),
     ],
     properties=frozenset({"linear"}),
+    quantized=DIGITS,
 )

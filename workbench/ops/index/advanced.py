@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core import sparse_indexing
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, Sample, ops
+from workbench.core.quantization import GRADIENT, MOVED, WRITTEN
 from workbench.core.tape import Call
 from workbench.ops.index import batching
 from workbench.ops.index.layout import layout
@@ -149,7 +150,7 @@ PICK = move(
     dims=pick_dims,
     rule="kept dims keep names, those of the indices have the indices' names; one unnamed vector keeps its dim's name",
     forward=_pick,
-    quantized=lambda q, *indices, dims: q.with_codes(_pick(q.codes, *indices, dims=dims)),
+    quantized=MOVED,
     sparse=sparse_indexing.pick,
     vjp=lambda c, g: (
         ops.pick_add(g, *c.inputs[1:], dims=c.params["dims"], sizes=tuple(c.inputs[0].payload.shape)),
@@ -211,6 +212,7 @@ PICK_ADD = move(
     ],
     properties=frozenset(),
     batch=batching.pick_add,
+    quantized=GRADIENT,
 )
 
 
@@ -265,4 +267,5 @@ INDEX_PUT = move(
     ],
     properties=frozenset({"moves"}),
     batch=batching.index_put,
+    quantized=WRITTEN,
 )

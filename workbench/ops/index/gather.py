@@ -15,6 +15,7 @@ from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, Sample, Saves, ops
 from workbench.core.outcome import seen_dims
 from workbench.core.overlap import reads_apart
+from workbench.core.quantization import GRADIENT, MOVED, WRITTEN, Quantization
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Operand, Scalar, Tensor
 from workbench.core.value import Value, dims_of, new
@@ -115,6 +116,7 @@ GATHER = move(
     ],
     properties=frozenset({"moves"}),
     batch=batching.along_dim,
+    quantized=MOVED,
 )
 
 
@@ -139,6 +141,7 @@ SCATTER_ADD = move(
     samples=lambda: [Sample((grid(2, 3), np.array([[0, 3, 3], [1, 1, 0]])), {"dim": 1, "sizes": (3, 4)})],
     properties=frozenset(),
     batch=batching.along_dim,
+    quantized=GRADIENT,
 )
 
 
@@ -206,6 +209,7 @@ SCATTER_ADD_TO = move(
     ],
     properties=frozenset(),
     batch=batching.along_dim,
+    quantized=Quantization("own", inputs=("value", "value", "plain")),
 )
 
 
@@ -269,6 +273,7 @@ SCATTER = move(
     ],
     properties=frozenset({"moves"}),
     batch=batching.scatter,
+    quantized=WRITTEN,
 )
 
 

@@ -20,6 +20,7 @@ from workbench.core.families import grid
 from workbench.core.inplace import writable
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.overlap import check_sources, reads_apart
+from workbench.core.quantization import MOVED
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.index import batching
@@ -27,7 +28,7 @@ from workbench.ops.index.advanced import checked, fronted, pick_dims, shapes, to
 from workbench.ops.index.layout import layout
 from workbench.ops.index.view_scatter import fits, writer
 from workbench.ops.offer import offered
-from workbench.ops.shape.movement import MOVES, move, on_codes, out_of_bounds
+from workbench.ops.shape.movement import MOVES, move, out_of_bounds
 
 # ------------------------------------------------------- index: integers, slices, None (a new dim), Ellipsis
 
@@ -112,7 +113,7 @@ INDEX = move(
     dims=index_dims,
     rule="sliced dims keep their names, integers end theirs, new dims have none",
     forward=_index,
-    quantized=on_codes(_index),
+    quantized=MOVED,
     vjp=lambda c, g: (ops.place(g, key=c.params["key"], sizes=tuple(c.inputs[0].payload.shape)),),
     samples=lambda: [
         Sample((grid(4, 3, 5),), {"key": (slice(1, 3), Ellipsis, 2)}, names=(("N", "C", "T"),)),

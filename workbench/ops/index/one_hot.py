@@ -13,6 +13,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.families import NOT_DIFFERENTIABLE
 from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, ops
+from workbench.core.quantization import WHOLE
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
@@ -49,6 +50,7 @@ ONE_HOT = Op(
         )
     ],
     batch=as_it_is,
+    quantized=WHOLE,
 )
 
 

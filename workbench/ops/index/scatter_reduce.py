@@ -17,6 +17,7 @@ from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.outcome import seen_dims
 from workbench.core.overlap import reads_apart
+from workbench.core.quantization import OWN
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import Value, dims_of, new
@@ -185,6 +186,7 @@ SCATTER_REDUCE = Op(
         ),
     ],
     batch=batching.along_dim,
+    quantized=OWN,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

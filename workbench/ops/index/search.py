@@ -14,6 +14,7 @@ from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import COMPARED
 from workbench.core.typing import Dim, Operand, Size, Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.index.indexing import getitem
@@ -77,6 +78,7 @@ SEARCHSORTED = Op(
     bad=lambda: [
         BadInput((grid(2, 5), grid(3, 4)), {"right": False, "narrow": False}, DimensionError, "must match")
     ],
+    quantized=COMPARED,
 )
 
 ISIN = Op(
@@ -94,6 +96,7 @@ ISIN = Op(
         Sample((np.arange(6.0).reshape(2, 3), np.array([1.0, 4.0])), {"invert": False}, (("N", "C"), None)),
         Sample((np.arange(3), 1), {"invert": True}),
     ],
+    quantized=COMPARED,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -10,6 +10,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.batching import Rule
 from workbench.core.families import unbroadcast
 from workbench.core.op import Absent, BadInput, Op, Sample
+from workbench.core.quantization import WRITTEN
 from workbench.core.tape import Call
 from workbench.ops.shape.movement import MOVES, move
 
@@ -71,6 +72,7 @@ def writer(
         bad=bad,
         properties=MOVES,
         batch=batch,
+        quantized=WRITTEN,
         sparse=Absent("Cannot assign to a sparse tensor: another takes its place, or add_() adds one to it"),
     )
     return op

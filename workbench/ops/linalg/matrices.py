@@ -11,6 +11,7 @@ from workbench.base.dims import Dims, Names, broadcast_sizes, unify_names
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.batch_rules import matrices
 from workbench.core.op import DTypeRule, Op, Saves, ops
+from workbench.core.quantization import DIGITS
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import complex_type, conjugate, is_complex_value, real_type
@@ -217,6 +218,7 @@ def matrix_op(name: str, doc: str, equation: str, outs: str = "v", **fields: Any
         "saves": Saves(),
         "cost": _cubic,
         "batch": matrices,
+        "quantized": DIGITS,
     }
     return Op(name=name, doc=doc, equation=equation, **{**defaults, **fields})
 

@@ -17,6 +17,7 @@ from workbench.base.dtypes import float32, qint8, quint8
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves
+from workbench.core.quantization import integers
 from workbench.ops.contract.matmul import LINEAR
 from workbench.ops.nn.conv.convolution_ops import CONV2D, NCHW, Pair
 from workbench.ops.nn.pool.pool_ops import MAX_POOL2D
@@ -165,7 +166,9 @@ QUANTIZED_CONV2D = Op(
     forward=_conv2d,
     vjp=NO_GRADIENT,
     saves=Saves(output=False),
-    quantized=_conv2d_on_codes,
+    quantized=integers(
+        "quantized_conv2d", _conv2d_on_codes, "weighted", inputs=("value", "weight", "plain"), axis=0
+    ),
     cost=lambda dims, out, **params: CONV2D.cost(dims, out),
     samples=lambda: [
         Sample((_codes(2, 3, 5, 5), _weights(4, 3, 3, 3), grid(4)), _PLAIN, names=(NCHW, None, None)),
@@ -218,7 +221,9 @@ QUANTIZED_LINEAR = Op(
     forward=_linear,
     vjp=NO_GRADIENT,
     saves=Saves(output=False),
-    quantized=_linear_on_codes,
+    quantized=integers(
+        "quantized_linear", _linear_on_codes, "weighted", inputs=("value", "weight", "plain"), axis=0
+    ),
     cost=lambda dims, out, **params: LINEAR.cost(dims, out),
     samples=lambda: [
         Sample(
@@ -264,7 +269,7 @@ QUANTIZED_MAX_POOL2D = Op(
     forward=_max_pool,
     vjp=NO_GRADIENT,
     saves=Saves(output=False),
-    quantized=_max_pool_on_codes,
+    quantized=integers("quantized_max_pool2d", _max_pool_on_codes, "same"),
     cost=lambda dims, out, **params: MAX_POOL2D.cost(dims, out, **params),
     samples=lambda: [
         Sample((_codes(2, 3, 6, 6),), _WINDOW, names=(NCHW,)),

@@ -12,11 +12,12 @@ import numpy as np
 
 from workbench import kernels
 from workbench.base.dims import Dims, dim_index
-from workbench.base.dtypes import DType, as_dtype, float32, qint8, qint32, quint8
+from workbench.base.dtypes import TYPE_WORDS, DType, as_dtype, float32, qint8, qint32, quint8
 from workbench.base.errors import DimensionError, DTypeError, QuantizationError
-from workbench.base.quantized_array import QScheme, QuantizedArray, code_range
+from workbench.base.quantized_array import QScheme, QuantizedArray, code_range, to_codes
 from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import Quantization
 from workbench.core.typing import Dim, DTypeLike, Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.offer import offered
@@ -33,15 +34,6 @@ STEPS = Absent(
     "codes are steps: their derivative is zero almost everywhere; train with fake_quantize_per_tensor"
 )
 
-_LETTER = {
-    "float64": "Double",
-    "float16": "Half",
-    "int64": "Long",
-    "int32": "Int",
-    "uint8": "Byte",
-    "bool": "Bool",
-}
-
 
 def along(values: Any, axis: int, ndim: int) -> Any:
     """Return one value a channel, shaped so that it broadcasts along `axis`."""
@@ -55,14 +47,10 @@ def _codes(x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int, dtype: DTy
     """clamp(rne(x·(1/s) + z)) in float32; NaN becomes the greatest code."""
     if x.dtype != np.float32:
         name = as_dtype(x.dtype).name
-        raise DTypeError(f"Quantize only works on Float Tensor, got {_LETTER.get(name, name)}; try x.float()")
-    # Times the inverse in float32, as in PyTorch: a division would round some halves the other way.
-    inverse = np.float32(1) / np.asarray(scale, np.float32)
-    with np.errstate(invalid="ignore", over="ignore"):
-        rounded = np.rint(x * inverse + np.asarray(zero_point, np.float32))
-        # float32 does not hold the ends of 32 bits.
-        wide = rounded if dtype.itemsize == 1 else rounded.astype(np.float64)
-        return np.where(np.isnan(wide), qmax, np.clip(wide, qmin, qmax)).astype(dtype.numpy)
+        raise DTypeError(
+            f"Quantize only works on Float Tensor, got {TYPE_WORDS.get(name, name)}; try x.float()"
+        )
+    return to_codes(x, scale, zero_point, qmin, qmax, dtype)
 
 
 def _quantize_per_tensor(
@@ -184,7 +172,8 @@ def _dequantize(q: Any) -> Any:
 
 def _dequantize_codes(q: Any) -> Any:
     kernel = _DEQUANTIZE[None if q.axis is None else "axis"]
-    if kernel is None or not kernel.accepts(q.codes):
+    affine = q.qscheme in (QScheme.PER_TENSOR_AFFINE, QScheme.PER_CHANNEL_AFFINE)
+    if kernel is None or not affine or q.dtype.bits < 8 or not kernel.accepts(q.codes):
         return q.dequantize()
     place = () if q.axis is None else (q.axis,)
     return kernel.run(q.codes, q.scale, q.zero_point, *place)
@@ -214,7 +203,7 @@ DEQUANTIZE = Op(
     forward=_dequantize,
     vjp=lambda c, g: (g,),
     saves=Saves((), output=False),
-    quantized=_dequantize_codes,
+    quantized=Quantization("ends", lambda op, q: _dequantize_codes(q)),
     samples=lambda: [
         Sample((_sample_codes(),), names=(("N", "C", "T"),)),
         Sample((_sample_channels(),)),
@@ -236,7 +225,7 @@ INT_REPR = Op(
     forward=lambda q: np.array(q.codes),
     vjp=STEPS,
     saves=Saves(output=False),
-    quantized=lambda q: np.array(q.codes),
+    quantized=Quantization("ends", lambda op, q: op.forward(q)),
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [Sample((_sample_codes(),), names=(("N", "C", "T"),)), Sample((_sample_channels(),))],
 )

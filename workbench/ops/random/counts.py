@@ -15,6 +15,7 @@ from workbench.base.dims import broadcast
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid
 from workbench.core.op import Absent, Op, Sample, Saves, ops
+from workbench.core.quantization import DRAWN
 from workbench.ops.special.gamma_quantile import as_values
 
 __all__ = ["BINOMIAL", "POISSON", "STANDARD_GAMMA", "VON_MISES"]
@@ -55,6 +56,7 @@ POISSON = Op(
         Sample((np.zeros((0, 3)),), {"seed": 4}),
     ],
     properties=frozenset({"same"}),
+    quantized=DRAWN,
 )
 
 
@@ -84,6 +86,7 @@ BINOMIAL = Op(
         ),
         Sample((np.floor(grid(1, low=3.0, high=9.0)), grid(3, low=0.1, high=0.9)), {"seed": 4}),
     ],
+    quantized=DRAWN,
 )
 
 
@@ -112,6 +115,7 @@ VON_MISES = Op(
         Sample((grid(low=0.3, high=9.0),), {"seed": 4}),
     ],
     properties=frozenset({"same"}),
+    quantized=DRAWN,
 )
 
 
@@ -141,4 +145,5 @@ STANDARD_GAMMA = Op(
         Sample((grid(low=0.3, high=9.0),), {"seed": 4}),
     ],
     properties=frozenset({"same", "estimate"}),
+    quantized=DRAWN,
 )

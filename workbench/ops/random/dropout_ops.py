@@ -11,6 +11,7 @@ from workbench.core.batch_rules import drawn_by_place
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
+from workbench.core.quantization import COMPUTED, GRADIENT, OWN
 from workbench.core.tape import Call
 from workbench.ops.random.counter_based import kept, shares
 
@@ -56,7 +57,7 @@ DROPOUT = Op(
     vjp=lambda c, g: (_passed(c, g),),
     jvp=_passed,
     saves=Saves((), output=False),
-    quantized=lambda q, **params: q,
+    quantized=COMPUTED,
     samples=lambda: [
         Sample((grid(3, 4),), {**_HALF, "drawn": (0, 2)}, names=(("N", "C"),)),
         Sample((grid(2, 3, 4, 2).transpose(0, 3, 1, 2),), {**_HALF, "drawn": (0, 2)}),
@@ -102,6 +103,7 @@ RRELU = Op(
     ],
     properties=frozenset({"same"}),
     batch=drawn_by_place,
+    quantized=OWN,
 )
 
 
@@ -125,4 +127,5 @@ RRELU_GRADIENT = Op(
         Sample((grid(2, 3, 4, seed=1), grid(2, 3, 4)), {**_BETWEEN, "drawn": (1, 3)}),
     ],
     batch=drawn_by_place,
+    quantized=GRADIENT,
 )

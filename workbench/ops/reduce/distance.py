@@ -13,6 +13,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, OWN
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of, new
@@ -146,6 +147,7 @@ CDIST = Op(
     ],
     tolerance=1e-5,
     properties=frozenset({"wide"}),
+    quantized=OWN,
 )
 
 
@@ -237,6 +239,7 @@ CDIST_GRADIENT = Op(
         for p in (1.0, 1.5, 2.0, 3.0)
     ],
     tolerance=1e-5,
+    quantized=GRADIENT,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -13,6 +13,7 @@ from workbench.core.batching import Batch
 from workbench.core.dtype_rules import INDEX, KEEP
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import CHOSEN, COMPARED
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, DimsLike, Tensor
 from workbench.core.value import Value, dims_of
@@ -60,6 +61,7 @@ AMAX = reduction(
     lambda x, dim, keepdim: np.amax(x, axis=dim, keepdims=keepdim),
     _extreme_gradient,
     saves=EVERYTHING,
+    quantized=CHOSEN,
 )
 AMIN = reduction(
     "amin",
@@ -68,6 +70,7 @@ AMIN = reduction(
     lambda x, dim, keepdim: np.amin(x, axis=dim, keepdims=keepdim),
     _extreme_gradient,
     saves=EVERYTHING,
+    quantized=CHOSEN,
 )
 
 
@@ -105,6 +108,7 @@ def overall(
         cost=lambda dims, out, **params: float(dims[0].numel),
         samples=lambda: [Sample((grid(3, 5),), names=(("N", "C"),)), Sample((grid(),))],
         batch=entries if by_dim is not None else None,
+        quantized=CHOSEN,
     )
 
 
@@ -184,6 +188,7 @@ def selection(
         cost=lambda dims, out, **params: float(dims[0].numel),
         samples=samples,
         outputs=2,
+        quantized=CHOSEN,
     )
 
 
@@ -220,6 +225,7 @@ ARGMAX = reduction(
     NOT_DIFFERENTIABLE,
     dtype=INDEX,
     samples=_index_samples,
+    quantized=COMPARED,
 )
 ARGMIN = reduction(
     "argmin",
@@ -229,6 +235,7 @@ ARGMIN = reduction(
     NOT_DIFFERENTIABLE,
     dtype=INDEX,
     samples=_index_samples,
+    quantized=COMPARED,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

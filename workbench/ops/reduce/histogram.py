@@ -14,6 +14,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import COMPARED
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of, new
 from workbench.ops.offer import offered
@@ -66,6 +67,7 @@ HISTC = Op(
             (grid(3) + 1j * grid(3),), {"bins": 2, "low": 0.0, "high": 1.0}, DTypeError, "have no order"
         ),
     ],
+    quantized=COMPARED,
 )
 
 
@@ -111,6 +113,7 @@ HISTOGRAM = Op(
         Sample((grid(3, 4), np.linspace(-2, 2, 5)), {"density": False}, (("N", "C"), None)),
         Sample((grid(6), np.array([-1.0, 0, 3]), np.arange(6.0)), {"density": True}),
     ],
+    quantized=COMPARED,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -16,6 +16,7 @@ from workbench.core import sparse_rules
 from workbench.core.dtype_rules import FLOAT, KEEP, SUM
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import COMPARED, COMPUTED, OWN, Quantization
 from workbench.core.tape import Call
 from workbench.core.typing import DimsLike, DTypeLike, Size, Tensor
 from workbench.core.value import dims_of
@@ -61,6 +62,7 @@ def reduction(
     properties: Sequence[str] = (),
     small: str | None = None,
     sparse: Callable[..., Any] | None = None,
+    quantized: Quantization | Absent = OWN,
 ) -> Op:
     """Declare a reduction with parameters ``dim`` (positions) and ``keepdim``."""
 
@@ -84,6 +86,7 @@ def reduction(
         properties=frozenset(properties),
         small=small,
         sparse=sparse,
+        quantized=quantized,
     )
 
 
@@ -166,6 +169,7 @@ MEAN = reduction(
     lambda c, g, dim, keepdim: ops.div(spread(g, c.inputs[0], dim), as_float(count(c.inputs[0], dim))),
     properties=["linear"],
     small="mean",
+    quantized=COMPUTED,
 )
 
 
@@ -250,6 +254,7 @@ ANY = reduction(
     _quantifier(np.any),
     NOT_DIFFERENTIABLE,
     dtype=TRUTH,
+    quantized=COMPARED,
 )
 ALL = reduction(
     "all",
@@ -258,6 +263,7 @@ ALL = reduction(
     _quantifier(np.all),
     NOT_DIFFERENTIABLE,
     dtype=TRUTH,
+    quantized=COMPARED,
 )
 
 

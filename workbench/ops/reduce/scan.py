@@ -13,6 +13,7 @@ from workbench.core.batch_rules import all_along
 from workbench.core.dtype_rules import FLOAT, PROMOTE, SUM
 from workbench.core.families import grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import CHOSEN, OWN, Quantization
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, DTypeLike, Tensor
 from workbench.core.value import dims_of
@@ -42,6 +43,7 @@ def scan(
     samples: Callable[[], list[Sample]] = _samples,
     outputs: int = 1,
     properties: frozenset[str] = frozenset(),
+    quantized: Quantization = OWN,
 ) -> Op:
     """Declare an op that runs along a dim; names and sizes pass through."""
 
@@ -65,6 +67,7 @@ def scan(
         samples=samples,
         outputs=outputs,
         properties=properties,
+        quantized=quantized,
     )
 
 
@@ -147,6 +150,7 @@ LINEAR_SCAN = Op(
         Sample((grid(4, 3, seed=1), grid(4, 3, seed=2)), {"dim": 0}),
     ],
     batch=all_along,
+    quantized=OWN,
 )
 
 CUMSUM = scan(
@@ -207,6 +211,7 @@ CUMMAX = scan(
     saves=Saves((), output=True, outputs=(1,)),
     dtype=PICKED,
     outputs=2,
+    quantized=CHOSEN,
 )
 CUMMIN = scan(
     "cummin",
@@ -217,6 +222,7 @@ CUMMIN = scan(
     saves=Saves((), output=True, outputs=(1,)),
     dtype=PICKED,
     outputs=2,
+    quantized=CHOSEN,
 )
 
 

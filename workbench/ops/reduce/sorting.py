@@ -10,6 +10,7 @@ from workbench.base.dims import Dims, dim_index
 from workbench.base.errors import DimensionError
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import CHOSEN
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of
@@ -68,6 +69,7 @@ SORT = Op(
         Sample((grid(2, 0),), {"dim": 1, "descending": True}),
     ],
     outputs=2,
+    quantized=CHOSEN,
 )
 
 
@@ -142,6 +144,7 @@ TOPK = Op(
         BadInput((grid(3, 5),), {"k": 6, "dim": 1, "largest": True}, DimensionError, "k out of range"),
     ],
     outputs=2,
+    quantized=CHOSEN,
 )
 
 # ------------------------------------------------------------------------------------- of a given rank

@@ -15,6 +15,7 @@ from workbench.base.dims import Dims, unnamed
 from workbench.base.symbolic_size import SymbolicNumber
 from workbench.core.backend import move
 from workbench.core.op import Absent, DTypeRule, Op, Sample, Saves
+from workbench.core.quantization import MADE
 from workbench.core.value import new
 
 __all__ = ["arange", "eye", "filled", "is_symbolic", "linspace", "made", "placed", "record", "runs", "tri"]
@@ -47,6 +48,7 @@ def record(
         dtype=GIVEN,
         forward=forward,
         vjp=Absent("it has no inputs"),
+        quantized=MADE,
         saves=Saves((), output=False),
         cost=lambda dims, out, **params: 0.0,
         samples=lambda: [Sample((), params) for params in samples],

@@ -16,6 +16,7 @@ from workbench.base.symbolic_size import is_one, whole
 from workbench.core.bases import eager
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
+from workbench.core.quantization import GRADIENT, MOVED
 from workbench.core.tape import Call
 from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
@@ -95,6 +96,7 @@ SUM_TO = move(
     properties=frozenset({"linear"}),
     batch=batching.sum_to,
     small="sum_to",
+    quantized=GRADIENT,
 )
 
 
@@ -128,6 +130,7 @@ REPEAT = move(
     ],
     properties=MOVES,
     batch=batching.repeat,
+    quantized=MOVED,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

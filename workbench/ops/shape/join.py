@@ -17,6 +17,7 @@ from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.overlap import reads_apart
+from workbench.core.quantization import JOINED
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import Value, dims_of, new
@@ -80,6 +81,7 @@ CAT = move(
     properties=frozenset({"linear"}),
     batch=all_along,
     small="cat",
+    quantized=JOINED,
 )
 
 
@@ -138,7 +140,7 @@ STACK = move(
     ],
     properties=frozenset({"linear"}),
 batch=batching.stack,
-    small="stack",
+    small="stack", quantized=JOINED,
 )  # fmt: skip
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -22,7 +22,6 @@ __all__ = [
     "copying",
     "move",
     "memory_of",
-    "on_codes",
     "out_of_bounds",
     "see",
     "sizes_from",
@@ -60,11 +59,6 @@ def move(name: str, doc: str, equation: str, **fields: Any) -> Op:
         "properties": frozenset({"linear", "view"}),
     }
     return Op(name=name, doc=doc, equation=equation, **{**defaults, **fields})
-
-
-def on_codes(forward: Any) -> Any:
-    """The quantized rule of an op that moves values: move the codes, keep scale and zero point."""
-    return lambda q, **params: q.with_codes(forward(q.codes, **params))
 
 
 _PLAIN = frozenset({int})

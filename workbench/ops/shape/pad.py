@@ -13,6 +13,7 @@ from workbench.base.sizes import check_memory
 from workbench.base.symbolic_size import whole
 from workbench.core.families import grid
 from workbench.core.op import Sample, ops
+from workbench.core.quantization import COMPUTED
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
@@ -62,6 +63,7 @@ PAD = move(
     ],
     properties=frozenset({"moves"}),
     batch=batching.pad,
+    quantized=COMPUTED,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -13,12 +13,13 @@ from workbench.base.symbolic_size import whole
 from workbench.core import sparse_rules
 from workbench.core.families import grid
 from workbench.core.op import Sample, ops
+from workbench.core.quantization import MOVED
 from workbench.core.typing import Dim, DimsLike, Size, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.elementwise.complex import conj
 from workbench.ops.offer import offered
 from workbench.ops.shape import batching
-from workbench.ops.shape.movement import MOVES, copying, move, on_codes
+from workbench.ops.shape.movement import MOVES, copying, move
 
 
 def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
@@ -32,7 +33,7 @@ PERMUTE = move(
     dims=lambda x, dim: Dims(tuple(x.names[i] for i in dim), tuple(x.sizes[i] for i in dim)),
     rule="names move with their dims",
     forward=lambda x, dim: x.transpose(dim),
-    quantized=on_codes(lambda x, dim: x.transpose(dim)),
+    quantized=MOVED,
     vjp=lambda c, g: (ops.permute(g, dim=_inverse(c.params["dim"])),),
     samples=lambda: [Sample((grid(2, 3, 4),), {"dim": (2, 0, 1)}, names=(("N", "C", "T"),))],
     sparse=sparse_rules.permute,
@@ -48,7 +49,7 @@ FLIP = move(
     rule="names and sizes pass through",
     # A copy, as in PyTorch: writing into the result leaves the input alone.
     forward=lambda x, dim: np.flip(x, dim).copy(),
-    quantized=on_codes(lambda x, dim: np.flip(x, dim).copy()),
+    quantized=MOVED,
     vjp=lambda c, g: (ops.flip(g, dim=c.params["dim"]),),
     samples=lambda: [
         Sample((grid(2, 3),), {"dim": (1,)}, names=(("N", "C"),)),
@@ -64,7 +65,7 @@ ROLL = move(
     dims=lambda x, shifts, dim: x,
     rule="names and sizes pass through",
     forward=lambda x, shifts, dim: np.roll(x, shifts, dim),
-    quantized=on_codes(lambda x, shifts, dim: np.roll(x, shifts, dim)),
+    quantized=MOVED,
     vjp=lambda c, g: (
         ops.roll(g, shifts=tuple(-shift for shift in c.params["shifts"]), dim=c.params["dim"]),
     ),

@@ -14,11 +14,12 @@ from workbench.base.symbolic_size import whole
 from workbench.core.batch_rules import as_it_is
 from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, Sample, ops
+from workbench.core.quantization import MOVED, SEEN
 from workbench.core.typing import Dim, DimsLike, Size, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.shape import batching
-from workbench.ops.shape.movement import copying, move, on_codes, sizes_from
+from workbench.ops.shape.movement import copying, move, sizes_from
 from workbench.ops.shape.permute import permute, transpose
 
 __all__ = [
@@ -101,7 +102,7 @@ RESHAPE = move(
     dims=_reshape_dims,
     rule="names stay with the unchanged dims at the start and the end, others lose theirs",
     forward=_reshape,
-    quantized=on_codes(_reshape),
+    quantized=MOVED,
     vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0].payload.shape),),
     samples=lambda: [
         Sample((grid(2, 3, 4),), {"sizes": (2, 12)}, names=(("N", "C", "T"),)),
@@ -140,7 +141,7 @@ FLATTEN = move(
     dims=_flatten_dims,
     rule="the dims from start to end become one, under a name of its own",
     forward=_flatten,
-    quantized=on_codes(_flatten),
+    quantized=MOVED,
     vjp=lambda c, g: (ops.reshape(g, sizes=c.inputs[0].payload.shape),),
     samples=lambda: [
         Sample((grid(2, 3, 4),), {"start": 1, "end": 2, "name": "features"}, names=(("N", "C", "T"),)),
@@ -259,7 +260,7 @@ RENAME = move(
     dims=lambda x, names: Dims(names or (None,) * len(x.sizes), x.sizes),
     rule="as asked",
     forward=lambda x, names: x,
-    quantized=on_codes(lambda x, names: x),
+    quantized=SEEN,
     vjp=lambda c, g: (g,),
     samples=lambda: [Sample((grid(2, 3),), {"names": ("N", "C")})],
     batch=batching.same_value,
@@ -272,7 +273,7 @@ DETACH = move(
     dims=lambda x: x,
     rule="names and sizes pass through",
     forward=lambda x: x,
-    quantized=on_codes(lambda x: x),
+    quantized=SEEN,
     vjp=Absent("it is there to stop gradients"),
     samples=lambda: [Sample((grid(2, 3),), names=(("N", "C"),))],
     properties=frozenset({"view"}),

@@ -10,6 +10,7 @@ from workbench.base.dims import Dims, dim_index
 from workbench.base.errors import DimensionError
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Sample, ops
+from workbench.core.quantization import GRADIENT
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
@@ -94,6 +95,7 @@ ADD_WINDOWS = move(
     samples=lambda: [Sample((grid(2, 3, 3),), {"sizes": (2, 8), "dim": 1, "step": 2})],
     properties=frozenset({"linear"}),
     batch=batching.windows,
+    quantized=GRADIENT,
 )
 
 

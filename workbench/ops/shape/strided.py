@@ -12,6 +12,7 @@ from workbench.base.dtypes import DType, as_dtype
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import Absent, BadInput, DTypeRule, Sample, ops
+from workbench.core.quantization import GRADIENT, WHOLE
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, DTypeLike, Size, Tensor
 from workbench.core.value import dims_of, new
@@ -118,6 +119,7 @@ STRIDED_SUM = move(
     ),
     samples=lambda: [Sample((grid(2, 2),), {**_STRIDES, "sizes": (3, 3), "own": (3, 1)})],
     properties=frozenset({"linear"}),
+    quantized=GRADIENT,
 )
 
 
@@ -240,6 +242,7 @@ VIEW_DTYPE = move(
         Sample((grid(),), {"dtype": np.dtype("i8"), "last": 1}),
     ],
     properties=frozenset({"view"}),
+    quantized=WHOLE,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

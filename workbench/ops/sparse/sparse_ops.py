@@ -16,6 +16,7 @@ from workbench.base.sparse_array import SparseArray
 from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import AT_PLACES
 from workbench.core.sparse_rules import at_places, is_sparse, to_dense, values_of, with_values
 from workbench.core.tape import Call
 from workbench.core.value import new
@@ -65,6 +66,7 @@ SPARSE_COO = Op(
     ],
     batch=_no_batch,
     properties=frozenset({"moves"}),
+    quantized=AT_PLACES,
 )
 
 
@@ -95,6 +97,7 @@ SPARSE_CSR = Op(
     ],
     batch=_no_batch,
     properties=frozenset({"moves"}),
+    quantized=AT_PLACES,
 )
 
 
@@ -115,6 +118,7 @@ SPARSE_VALUES = Op(
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [Sample((_sample_sparse(),), {"count": 3, "sparse_dim": 2}, names=(("N", "C"),))],
     properties=frozenset({"moves", "places"}),
+    quantized=AT_PLACES,
 )
 
 
@@ -170,4 +174,5 @@ SPARSE_PRODUCT = Op(
             (np.array([0]), np.array([1]), grid(1), grid(2)), {"count": 3}, DimensionError, "and a dense one"
         )
     ],
+    quantized=AT_PLACES,
 )

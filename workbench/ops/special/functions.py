@@ -13,6 +13,7 @@ from workbench.base.lazy import scipy_special
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import alike, binary, grid, unary
 from workbench.core.op import Absent, Op, Sample, Saves, ops
+from workbench.core.quantization import DIGITS, OWN
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, new
@@ -137,6 +138,7 @@ POLYGAMMA = Op(
         Sample((grid(3, low=0.6, high=3.0),), {"n": 2}),
     ],
     properties=frozenset({"elementwise"}),
+    quantized=OWN,
 )
 
 
@@ -166,6 +168,7 @@ def _incomplete(name: str, doc: str, equation: str, sign: float) -> Op:
         doc=doc,
         equation=equation,
         reference="DLMF 8.2",
+        quantized=DIGITS,
         dims=lambda a, x: broadcast(name, a, x),
         rule="names unify from the right, sizes broadcast",
         dtype=real_only(name, FLOAT),

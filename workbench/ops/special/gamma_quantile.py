@@ -22,6 +22,7 @@ from workbench.base.lazy import scipy_special
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import alike, grid, unbroadcast
 from workbench.core.op import Op, Sample, Saves, ops
+from workbench.core.quantization import DIGITS
 from workbench.core.tape import Call
 from workbench.core.value import Value, new
 from workbench.ops.elementwise.complex import real_only
@@ -154,6 +155,7 @@ def _declare(
         doc=doc,
         equation=equation,
         reference="Figurnov et al. 2018, section 3",
+        quantized=DIGITS,
         dims=lambda a, x: broadcast(name, a, x),
         rule="names unify from the right, sizes broadcast",
         dtype=real_only(name, FLOAT),

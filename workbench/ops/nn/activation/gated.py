@@ -15,6 +15,7 @@ from workbench.core.batch_rules import all_along
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import alike, binary, grid, unary
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, OWN, ROUNDED
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of
@@ -90,6 +91,7 @@ def _gated(
         saves=Saves(output=False),
         dtype=real_only(name, FLOAT),
         reference=reference,
+        quantized=ROUNDED,
     )
     gradient = binary(
         f"{name}_gradient",
@@ -102,6 +104,7 @@ def _gated(
         ),
         saves=Saves(output=False),
         dtype=PROMOTE,
+        quantized=GRADIENT,
         reference=reference,
     )
     return op, gradient
@@ -184,6 +187,7 @@ GLU = Op(
     ],
     bad=lambda: [BadInput((grid(2, 3),), {"dim": 1}, DimensionError, "must be even")],
     batch=all_along,
+    quantized=OWN,
 )
 
 
@@ -226,6 +230,7 @@ GLU_GRADIENT = Op(
         Sample((grid(2, 2, 3, seed=1), grid(2, 4, 3)), {"dim": 1}),
     ],
     batch=all_along,
+    quantized=GRADIENT,
 )
 
 

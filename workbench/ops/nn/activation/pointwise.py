@@ -14,6 +14,7 @@ from workbench.core.dtype_rules import LEARNED
 from workbench.core.families import binary, unary
 from workbench.core.inplace import write
 from workbench.core.op import Saves, ops
+from workbench.core.quantization import GRADIENT, Quantization
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
@@ -48,6 +49,10 @@ def _relu(x: Any, out: Any = None) -> Any:
     return out
 
 
+def _relu_codes(op: Any, q: Any) -> Any:
+    return q.with_codes(np.asarray(np.maximum(q.codes, q.zero_point_like_codes())), same_places=True)
+
+
 RELU = unary(
     "relu",
     "Rectified linear unit.",
@@ -56,7 +61,12 @@ RELU = unary(
     lambda c, g: ops.relu_gradient(g, c.out),
     saves=OUTPUT,
     dtype=real_only("relu"),
-    quantized=lambda q: q.with_codes(np.maximum(q.codes, q.zero_point_like_codes()), same_places=True),
+    quantized=Quantization(
+        "same",
+        lambda op, q: q.with_codes(
+            np.asarray(np.maximum(q.codes, q.zero_point_like_codes())), same_places=True
+        ),
+    ),
     reference="Nair and Hinton 2010",
     small="relu",
     into=_relu,
@@ -70,6 +80,7 @@ RELU_GRADIENT = binary(
     lambda c, g: ((lambda: ops.relu_gradient(g, c.inputs[1])), (lambda: zeros(c.inputs[1]))),
     saves=Saves((1,), output=False),
     small="relu_gradient",
+    quantized=GRADIENT,
 )
 
 
@@ -90,6 +101,7 @@ PRELU = binary(
     dtype=LEARNED,
     domain=(-2.0, 2.0),
     reference="He et al. 2015",
+    quantized=Quantization("own", inputs=("value", "weight")),
 )
 
 # ---------------------------------------------------------------------------------- the words people use

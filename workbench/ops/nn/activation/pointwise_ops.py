@@ -11,6 +11,7 @@ from workbench.base.dims import broadcast
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import COMPUTED, GRADIENT, OWN, ROUNDED, UNIT, Quantization
 from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import real_only, zeros
 
@@ -29,6 +30,7 @@ def _shaped(
     dtype: DTypeRule = FLOAT,
     reference: str | None = None,
     small: str | None = None,
+    quantized: Quantization = OWN,
 ) -> tuple[Op, Op]:
     """Declare y = f(x), and the op ``<name>_gradient`` that takes a gradient through it.
 
@@ -57,6 +59,7 @@ def _shaped(
         forward=forward,
         vjp=lambda c, g: (getattr(ops, f"{name}_gradient")(g, c.inputs[0], **c.params),),
         saves=INPUT,
+        quantized=quantized,
         samples=lambda: [
             Sample((grid(3, 4),), params, names=(("N", "C"),)),
             Sample((grid(),), params),
@@ -76,6 +79,7 @@ def _shaped(
         forward=passed,
         vjp=gradient_vjp,
         saves=INPUT,
+        quantized=GRADIENT,
         samples=lambda: [
             Sample((grid(3, 4, seed=1), grid(3, 4)), params, names=(("N", "C"), ("N", "C"))),
             Sample((grid(seed=1), grid()), params),
@@ -108,6 +112,7 @@ HARDTANH, HARDTANH_GRADIENT = _shaped(
     lambda g, x, low, high: np.where((x <= low) | (x >= high), 0.0, g),
     {"low": -0.6, "high": 0.7},
     dtype=PROMOTE,
+    quantized=COMPUTED,
 )
 HARDSIGMOID, HARDSIGMOID_GRADIENT = _shaped(
     "hardsigmoid",
@@ -117,6 +122,7 @@ HARDSIGMOID, HARDSIGMOID_GRADIENT = _shaped(
     lambda g, x: np.where((x > -3) & (x < 3), g / 6, 0.0),
     {},
     reference="Howard et al. 2019",
+    quantized=UNIT,
 )
 HARDSWISH, HARDSWISH_GRADIENT = _shaped(
     "hardswish",
@@ -127,6 +133,7 @@ HARDSWISH, HARDSWISH_GRADIENT = _shaped(
     {},
     curvature=lambda x: ops.where(ops.logical_and(ops.gt(x, -3.0), ops.lt(x, 3.0)), 1 / 3, 0.0),
     reference="Howard et al. 2019",
+    quantized=ROUNDED,
 )
 LEAKY_RELU, LEAKY_RELU_GRADIENT = _shaped(
     "leaky_relu",
@@ -136,6 +143,7 @@ LEAKY_RELU, LEAKY_RELU_GRADIENT = _shaped(
     lambda g, x, slope: np.where(x > 0, g, g * slope),
     {"slope": 0.1},
     reference="Maas, Hannun and Ng 2013",
+    quantized=ROUNDED,
 )
 SOFTSHRINK, SOFTSHRINK_GRADIENT = _shaped(
     "softshrink",
@@ -161,6 +169,7 @@ THRESHOLD, THRESHOLD_GRADIENT = _shaped(
     lambda g, x, threshold, value: np.where(x <= threshold, 0.0, g),
     {"threshold": 0.3, "value": 2.0},
     dtype=PROMOTE,
+    quantized=ROUNDED,
 )
 
 # ------------------------------------------------------------------------------------ by an exponential
@@ -191,6 +200,7 @@ ELU, ELU_GRADIENT = _shaped(
     {"alpha": 1.2, "scale": 1.1, "input_scale": 0.8},
     curvature=_elu_curvature,
     reference="Clevert, Unterthiner and Hochreiter 2015",
+    quantized=ROUNDED,
 )
 
 

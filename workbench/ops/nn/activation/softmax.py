@@ -14,6 +14,7 @@ from workbench.base.errors import DTypeError
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, OWN, UNIT, Quantization
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, DimsLike, DTypeLike, Tensor
 from workbench.core.value import dims_of
@@ -95,6 +96,7 @@ def _declared(
     equation: str,
     forward: Callable[[Any, int], Any],
     vjp: Callable[[Call, Any], tuple[Any, ...]],
+    quantized: Quantization,
 ) -> Op:
     """Declare an op along one dim that passes names and sizes through."""
     return Op(
@@ -112,6 +114,7 @@ def _declared(
         samples=_samples,
         properties=frozenset({"same", "wide"}),
         small=name,
+        quantized=quantized,
     )
 
 
@@ -121,6 +124,7 @@ SOFTMAX = _declared(
     "y_i = e^{x_i} / Σ_j e^{x_j}",
     _softmax,
     _softmax_vjp,
+    UNIT,
 )
 LOG_SOFTMAX = _declared(
     "log_softmax",
@@ -128,6 +132,7 @@ LOG_SOFTMAX = _declared(
     "y_i = x_i - ln Σ_j e^{x_j}",
     _log_softmax,
     _log_softmax_vjp,
+    OWN,
 )
 
 
@@ -158,6 +163,7 @@ def _gradient_declared(
         forward=forward,
         vjp=vjp,
         saves=Saves(None, output=False),
+        quantized=GRADIENT,
         cost=lambda dims, out, **params: 4.0 * out.numel,
         samples=_gradient_samples,
         batch=batching.along_both,

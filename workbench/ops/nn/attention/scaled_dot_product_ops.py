@@ -13,6 +13,7 @@ from workbench.core import dispatch
 from workbench.core.dtype_rules import ATTENDED, ATTENDED_GRADIENT
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, Quantization
 from workbench.core.tape import Call
 from workbench.ops.linalg.matrices import swap
 from workbench.ops.random.counter_based import kept, least
@@ -187,6 +188,7 @@ ATTENTION = Op(
     outputs=2,
     tolerance=1e-5,
     properties=frozenset({"narrow"}),
+    quantized=Quantization("own", inputs=("value", "value", "value", "plain")),
 )
 
 
@@ -223,4 +225,5 @@ ATTENTION_GRADIENT = Op(
     ],
     outputs=3,
     tolerance=1e-5,
+    quantized=GRADIENT,
 )

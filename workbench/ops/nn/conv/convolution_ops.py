@@ -16,6 +16,7 @@ from workbench.base.errors import DimensionError, DimensionValueError
 from workbench.core.dtype_rules import LEARNED
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, weighted
 from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.nn import batching
@@ -236,6 +237,12 @@ def _gradient(name: str, **own: Any) -> Op:
     )
 
 
+_SERVED = {
+    2: weighted("quantized_conv2d", absorbs=("relu", "pool"), settings={"pool": False, "relu": False}),
+}
+"""By number of spatial dims: which op computes it on codes."""
+
+
 def convolution(n: int) -> tuple[Op, Op, Op]:
     """Declare the convolution over `n` spatial dims, its gradient for the input and that for the weight."""
     name = f"conv{n}d"
@@ -284,6 +291,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
         bad=lambda: _bad(n),
         properties=frozenset({"narrow"}),
         batch=batching.convolution,
+        quantized=_SERVED.get(n, weighted()),
     )
     to_input = _gradient(
         f"{name}_input_gradient",
@@ -299,6 +307,8 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
             for one, names in zip(_cases(n), ((LAYOUT[n], None), None, None), strict=True)
         ],
         batch=batching.convolution_input_gradient,
+        # Of two operands it is the transposed convolution, whose weight has its channels second.
+        quantized=weighted(inputs=("value", "weight"), axis=1),
     )
     to_weight = _gradient(
         f"{name}_weight_gradient",
@@ -314,6 +324,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
             for one in _cases(n)
         ],
         batch=batching.convolution_weight_gradient,
+        quantized=GRADIENT,
     )
     return forward, to_input, to_weight
 

@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import OWN
 from workbench.core.tape import Call
 from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
@@ -161,6 +162,7 @@ FOLD = Op(
     ],
     properties=frozenset({"linear"}),
     batch=batching.as_samples,
+    quantized=OWN,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -13,6 +13,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import BAGS, GRADIENT
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
@@ -69,6 +70,7 @@ EMBEDDING = Op(
         BadInput((np.array([1]), grid(4)), {}, DimensionError, "'weight' must be 2-D"),
     ],
     properties=frozenset({"moves"}),
+    quantized=BAGS,
 )
 
 
@@ -112,6 +114,7 @@ EMBEDDING_SPARSE = Op(
         )
     ],
     properties=frozenset({"moves"}),
+    quantized=BAGS,
 )
 
 
@@ -140,6 +143,7 @@ EMBEDDING_GRADIENT = Op(
     saves=Saves((0,), output=False),
     cost=lambda dims, out, **params: float(dims[1].numel),
     samples=lambda: [Sample((np.array([[0, 2], [2, 3]]), grid(2, 2, 3)), {"count": 4})],
+    quantized=GRADIENT,
 )
 
 
@@ -172,6 +176,7 @@ EMBEDDING_SHARE = Op(
             names=(("N",),),
         )
     ],
+    quantized=GRADIENT,
 )
 
 
@@ -192,6 +197,7 @@ PASS_SHARE = Op(
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [Sample((grid(3, 2), grid(3, 1, low=0.1, seed=2)), names=(("N", "C"), None))],
     properties=frozenset({"estimate", "moves"}),
+    quantized=GRADIENT,
 )
 
 

@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import PLAIN, WHOLE
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
@@ -53,6 +54,7 @@ BAG_OF = Op(
         BadInput((np.array([1, 2]),), {"count": 5, "bags": 2}, DimensionError, "offsets[0] has to be 0"),
         BadInput((np.array([0, 7]),), {"count": 5, "bags": 2}, DimensionError, "can not be greater"),
     ],
+    quantized=WHOLE,
 )
 
 
@@ -96,6 +98,7 @@ BAG_MAX = Op(
         Sample((grid(4, 3), np.array([0, 0, 2, 2]), np.array([True, True, True, False])), {"count": 3})
     ],
     outputs=2,
+    quantized=PLAIN,
 )
 
 

@@ -12,6 +12,7 @@ from workbench.core.batching import elementwise
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import LOSS
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
@@ -70,6 +71,7 @@ BINARY_CROSS_ENTROPY = Op(
     tolerance=1e-5,
     properties=frozenset({"wide"}),
     batch=elementwise,
+    quantized=LOSS,
 )
 
 

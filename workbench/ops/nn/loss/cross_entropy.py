@@ -13,6 +13,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, LOSS
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
@@ -232,6 +233,7 @@ NLL_LOSS = Op(
     ],
     properties=frozenset({"wide"}),
     batch=batching.nll_loss,
+    quantized=LOSS,
 )
 
 
@@ -285,6 +287,7 @@ NLL_LOSS_GRADIENT = Op(
         ),
     ],
     batch=batching.nll_loss_gradient,
+    quantized=GRADIENT,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -11,6 +11,7 @@ from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, LOSS
 from workbench.core.tape import Call
 from workbench.ops.nn.activation.softmax import shifted
 from workbench.ops.nn.loss import batching
@@ -91,6 +92,7 @@ CROSS_ENTROPY = Op(
     ],
     properties=frozenset({"wide"}),
     batch=batching.cross_entropy,
+    quantized=LOSS,
 )
 
 
@@ -157,4 +159,5 @@ CROSS_ENTROPY_GRADIENT = Op(
         for sample in _samples()
     ],
     batch=batching.cross_entropy_gradient,
+    quantized=GRADIENT,
 )

@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, LOSS
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of, new
@@ -189,6 +190,7 @@ CTC_LOSS = Op(
     # The gradient is that of log-probabilities that stay normalised, as PyTorch has it: what a log_softmax before
     # them would take away is taken away already.
     properties=frozenset({"estimate", "wide"}),
+    quantized=LOSS,
 )
 
 
@@ -251,6 +253,7 @@ CTC_LOSS_GRADIENT = Op(
     saves=Saves((), output=False),
     cost=lambda dims, out, **params: 12.0 * dims[1].sizes[0] * dims[2].numel,
     samples=lambda: [_ctc_sample((grid(2, seed=3),))],
+    quantized=GRADIENT,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

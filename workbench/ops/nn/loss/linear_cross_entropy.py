@@ -15,6 +15,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.index_types import check_index
 from workbench.core.op import Absent, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, LOSS
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
@@ -134,6 +135,7 @@ LINEAR_CROSS_ENTROPY = Op(
         Sample((grid(5, 3), grid(4, 3), np.array([0, 3, 1, 1, 2])), {"chunk": 5, "ignore_index": 1}),
     ],
     tolerance=1e-5,
+    quantized=LOSS,
 )
 
 
@@ -175,6 +177,7 @@ LINEAR_CROSS_ENTROPY_GRADIENT = Op(
         Sample((grid(5), grid(5, 3), grid(4, 3), np.array([0, 3, 1, 1, 2]), grid(4)), _CHUNKED_PARAMS)
     ],
     outputs=3,
+    quantized=GRADIENT,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -16,6 +16,7 @@ from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE
 from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import WHOLE
 from workbench.core.typing import Tensor
 from workbench.core.value import Value, dims_of
 from workbench.ops.nn.loss.cross_entropy import chosen_reduction, reduce_loss
@@ -306,6 +307,7 @@ CLASS_LIST = Op(
     cost=lambda dims, out, **params: float(out.numel),
     samples=lambda: [Sample((np.array([[2, 0, -1], [1, -1, 2]]),), names=(("N", "C"),))],
     batch=as_it_is,
+    quantized=WHOLE,
 )
 
 CLASS_SET = Op(
@@ -321,6 +323,7 @@ CLASS_SET = Op(
     cost=lambda dims, out, **params: float(out.numel),
     samples=lambda: [Sample((np.array([[2, 0, -1], [1, -1, 2]]),), {"count": 3}, names=(("N", "C"),))],
     bad=lambda: [BadInput((np.array([[3, 0]]),), {"count": 3}, DimensionError, "out of range")],
+    quantized=WHOLE,
 )
 
 

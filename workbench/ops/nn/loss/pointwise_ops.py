@@ -14,6 +14,7 @@ from workbench.base.symbolic_size import as_float
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, LOSS
 from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import real_only, zeros
 from workbench.ops.nn.activation.pointwise_ops import logistic
@@ -125,6 +126,7 @@ def pointwise_loss(
         forward=forward,
         vjp=vjp,
         saves=READS,
+        quantized=LOSS,
         cost=lambda dims, out, **params: 5.0 * max(one.numel for one in dims),
         samples=samples,
         bad=lambda: [
@@ -148,6 +150,7 @@ def pointwise_loss(
         forward=gradient,
         vjp=gradient_vjp,
         saves=READS,
+        quantized=GRADIENT,
         cost=lambda dims, out, **params: 5.0 * out.numel,
         samples=lambda: [Sample((factors(one), *one.inputs), one.params) for one in samples()],
         properties=frozenset({"wide"}),

@@ -14,6 +14,7 @@ from workbench.base.symbolic_size import as_float
 from workbench.core.dtype_rules import NORMALISED, NORMALISED_GRADIENT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, PLAIN, STATISTICS
 from workbench.core.tape import Call
 from workbench.kernels._range import inverse_deviation, normalise_in_range
 from workbench.ops.elementwise.complex import zeros
@@ -130,6 +131,7 @@ BATCH_NORM = Op(
     outputs=3,
     tolerance=1e-5,
     batch=batching.as_channels,
+    quantized=STATISTICS,
 )
 
 
@@ -229,6 +231,7 @@ BATCH_NORM_GRADIENT = Op(
     outputs=3,
     tolerance=1e-5,
     batch=batching.as_channels,
+    quantized=GRADIENT,
 )
 
 
@@ -289,4 +292,5 @@ BATCH_NORM_INFERENCE = Op(
         ),
     ],
     batch=batching.as_channels,
+    quantized=PLAIN,
 )

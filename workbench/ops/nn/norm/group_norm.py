@@ -11,6 +11,7 @@ from workbench.base.symbolic_size import as_float
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, PLAIN
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
@@ -145,6 +146,7 @@ GROUP_NORM = Op(
     tolerance=1e-5,
     properties=frozenset({"wide"}),
     batch=batching.as_channels,
+    quantized=PLAIN,
 )
 
 
@@ -219,6 +221,7 @@ GROUP_NORM_GRADIENT = Op(
     outputs=3,
     tolerance=1e-5,
     batch=batching.as_channels,
+    quantized=GRADIENT,
 )
 
 

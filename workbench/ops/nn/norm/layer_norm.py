@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, PLAIN
 from workbench.core.tape import Call
 from workbench.core.typing import Shape, Tensor
 from workbench.core.value import dims_of
@@ -101,6 +102,7 @@ LAYER_NORM = Op(
     properties=frozenset({"wide"}),
     batch=batching.last_dims,
     small="layer_norm",
+    quantized=PLAIN,
 )
 
 
@@ -155,6 +157,7 @@ LAYER_NORM_GRADIENT = Op(
     outputs=3,
     tolerance=1e-5,
     batch=batching.last_dims_gradient,
+    quantized=GRADIENT,
 )
 
 
@@ -209,6 +212,7 @@ RMS_NORM = Op(
     tolerance=1e-5,
     properties=frozenset({"wide"}),
     batch=batching.last_dims,
+    quantized=PLAIN,
 )
 
 
@@ -244,6 +248,7 @@ RMS_NORM_GRADIENT = Op(
     outputs=2,
     tolerance=1e-5,
     batch=batching.last_dims_gradient,
+    quantized=GRADIENT,
 )
 
 

@@ -12,6 +12,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.inplace import follows, write
 from workbench.core.op import Absent, Op, Sample, Saves, ops
+from workbench.core.quantization import STATISTICS
 from workbench.kernels import lookup
 
 __all__ = ["RUNNING_STATISTICS", "update_by_sample", "update_in_graph", "update_running"]
@@ -111,6 +112,7 @@ RUNNING_STATISTICS = Op(
         Sample((grid(3), grid(3) + 2, grid(2, 3), grid(2, 3) + 3), {**_SETTINGS, "by_sample": True}),
     ],
     outputs=2,
+    quantized=STATISTICS,
 )
 
 

@@ -15,6 +15,7 @@ from workbench.base.symbolic_size import SymbolicSize, remembered
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import COMPUTED, GRADIENT
 from workbench.core.tape import Call
 from workbench.core.value import new
 from workbench.ops.nn import batching
@@ -131,6 +132,7 @@ ADAPTIVE_AVG_POOL = Op(
     ],
     properties=frozenset({"linear"}),
     batch=batching.as_samples,
+    quantized=COMPUTED,
 )
 
 ADAPTIVE_AVG_POOL_GRADIENT = Op(
@@ -150,4 +152,5 @@ ADAPTIVE_AVG_POOL_GRADIENT = Op(
     ],
     properties=frozenset({"linear"}),
     batch=batching.as_samples_into,
+    quantized=GRADIENT,
 )

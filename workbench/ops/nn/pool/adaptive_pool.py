@@ -16,6 +16,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import CHOSEN, PLACED
 from workbench.core.tape import Call
 from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
@@ -96,6 +97,7 @@ ADAPTIVE_MAX_POOL = Op(
     ],
     outputs=2,
     batch=batching.as_samples,
+    quantized=CHOSEN,
 )
 
 
@@ -151,6 +153,7 @@ MAX_UNPOOL = Op(
         BadInput((grid(1, 1, 2), np.array([[[0]]])), {"sizes": (4,)}, DimensionError, "shape of indices"),
     ],
     batch=batching.as_samples,
+    quantized=PLACED,
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -14,6 +14,8 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.symbolic_size import SymbolicFloat, scaled
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import Quantization
+from workbench.core.quantized_rules import picked
 from workbench.core.tape import Call
 from workbench.core.typing import Size, Tensor
 from workbench.core.value import dims_of
@@ -150,7 +152,7 @@ FRACTIONAL_MAX_POOL = Op(
             "Expect _random_samples to have shape",
         ),
     ],
-    outputs=2,
+    outputs=2, quantized=Quantization("same", picked, inputs=("value", "plain")),
 )  # fmt: skip
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -12,6 +12,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import CHOSEN, COMPUTED, GRADIENT
 from workbench.core.tape import Call
 from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import (
@@ -165,10 +166,6 @@ def max_pooling(n: int) -> tuple[Op, Op]:
         out = _pooled_dims(name, x, kernel, stride, padding, dilation, ceil_mode)
         return out, out
 
-    def quantized(q: Any, **params: Any) -> tuple[Any, Any]:
-        codes, indices = _max_pool(q.codes, **params)
-        return q.with_codes(codes), indices
-
     def vjp(c: Call, g: Any, g_indices: Any) -> tuple[Any, ...]:
         if g is None:
             return (None,)
@@ -185,7 +182,7 @@ def max_pooling(n: int) -> tuple[Op, Op]:
         forward=_max_pool,
         vjp=vjp,
         saves=Saves((), output=True, outputs=(1,)),
-        quantized=quantized,
+        quantized=CHOSEN,
         cost=_cost,
         samples=lambda: [
             Sample((grid(2, 3, *shape),), _max_params(n, 2, 2), names=(LAYOUT[n],)),
@@ -226,6 +223,7 @@ def max_pooling(n: int) -> tuple[Op, Op]:
             ),
         ],
         batch=batching.as_samples_into,
+        quantized=GRADIENT,
     )
     return forward, back
 
@@ -352,6 +350,7 @@ def average_pooling(n: int) -> tuple[Op, Op]:
         ],
         properties=frozenset({"linear"}),
         batch=batching.as_samples,
+        quantized=COMPUTED,
     )
     halves = tuple(output_size(size, 3, 2, 1, 1, True) for size in shape)
     back = Op(
@@ -376,6 +375,7 @@ def average_pooling(n: int) -> tuple[Op, Op]:
         ],
         properties=frozenset({"linear"}),
         batch=batching.as_samples_into,
+        quantized=GRADIENT,
     )
     return forward, back
 

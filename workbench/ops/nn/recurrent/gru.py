@@ -12,6 +12,7 @@ from workbench.core import dispatch
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, STEPS
 from workbench.core.tape import Call
 from workbench.ops.nn.recurrent.shared import (
     AGAIN,
@@ -122,6 +123,7 @@ GRU = Op(
     ],
     outputs=4,
     properties=frozenset({"narrow"}),
+    quantized=STEPS,
 )
 
 
@@ -168,4 +170,5 @@ GRU_GRADIENT = Op(
         )
     ],
     outputs=3,
+    quantized=GRADIENT,
 )

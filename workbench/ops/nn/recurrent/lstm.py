@@ -12,6 +12,7 @@ from workbench.core import dispatch
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, STEPS
 from workbench.core.tape import Call
 from workbench.ops.nn.recurrent.shared import (
     AGAIN,
@@ -171,6 +172,7 @@ LSTM = Op(
     ],
     outputs=5,
     properties=frozenset({"narrow"}),
+    quantized=STEPS,
 )
 
 
@@ -223,4 +225,5 @@ LSTM_GRADIENT = Op(
     cost=product_cost,
     samples=lambda: [_lstm_gradient_sample(False), _lstm_gradient_sample(True)],
     outputs=4,
+    quantized=GRADIENT,
 )

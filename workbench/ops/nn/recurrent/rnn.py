@@ -12,6 +12,7 @@ from workbench.core import dispatch
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, STEPS
 from workbench.core.tape import Call
 from workbench.ops.nn.recurrent.shared import (
     AGAIN,
@@ -107,6 +108,7 @@ RNN = Op(
     ],
     outputs=2,
     properties=frozenset({"narrow"}),
+    quantized=STEPS,
 )
 
 
@@ -138,4 +140,5 @@ RNN_GRADIENT = Op(
         for relu in (False, True)
     ],
     outputs=2,
+    quantized=GRADIENT,
 )

@@ -17,6 +17,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import COMPUTED, GRADIENT
 from workbench.core.tape import Call
 from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes
@@ -321,6 +322,7 @@ RESAMPLE = Op(
     ],
     properties=frozenset({"linear"}),
     batch=batching.as_samples,
+    quantized=COMPUTED,
 )
 
 RESAMPLE_GRADIENT = Op(
@@ -340,4 +342,5 @@ RESAMPLE_GRADIENT = Op(
     ],
     properties=frozenset({"linear"}),
     batch=batching.as_samples_into,
+    quantized=GRADIENT,
 )

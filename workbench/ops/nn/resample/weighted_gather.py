@@ -11,6 +11,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
+from workbench.core.quantization import GRADIENT, PLAIN
 from workbench.core.tape import Call
 from workbench.ops.nn import batching
 
@@ -109,6 +110,7 @@ SAMPLE_AT = Op(
         BadInput((grid(2, 3, 5), _places(), grid(2, 4, 5)), {}, DimensionError, "of one size"),
     ],
     batch=batching.as_samples,
+    quantized=PLAIN,
 )
 
 SAMPLE_AT_INPUT_GRADIENT = Op(
@@ -124,6 +126,7 @@ SAMPLE_AT_INPUT_GRADIENT = Op(
     cost=_cost,
     samples=lambda: [Sample((grid(2, 3, 6), _places(), grid(2, 4, 6)), {"size": 5})],
     batch=batching.as_samples,
+    quantized=GRADIENT,
 )
 
 SAMPLE_AT_WEIGHT_GRADIENT = Op(
@@ -139,4 +142,5 @@ SAMPLE_AT_WEIGHT_GRADIENT = Op(
     cost=_cost,
     samples=lambda: [Sample((grid(2, 3, 6), _places(), grid(2, 3, 5)))],
     batch=batching.as_samples,
+    quantized=GRADIENT,
 )

@@ -1,0 +1,113 @@
+"""How ops take codes: a few rules for whole kinds of ops, in terms of an op's own array code.
+
+A rule is called with the op, its inputs (payloads and numbers) and its parameters, and returns the payload(s) of the
+result. See `core.quantization` for who has which.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.errors import DTypeError
+from workbench.base.quantized_array import QuantizedArray
+
+__all__ = ["compared", "computed", "fixed", "joined", "moved", "picked", "placed", "seen", "written"]
+
+
+def moved(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
+    """Return the codes moved as values are; a view of them where the op returns one."""
+    return q.with_codes(op.forward(q.codes, *others, **params))
+
+
+def seen(op: Any, q: QuantizedArray, **params: Any) -> QuantizedArray:
+    """Return the codes as they are."""
+    return q
+
+
+def placed(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
+    """Return the codes moved among zeros, for which the zero point stands."""
+    if q.axis is not None:
+        q.refuse_moves()
+    # Less the zero point, so that zero is zero to the op.
+    numbers = op.forward(q.codes.astype(np.int64) - q.zero_point, *others, **params)
+    return q.with_codes((numbers + q.zero_point).astype(q.codes.dtype))
+
+
+def picked(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
+    """Return chosen codes, and what else the op returns: places, as they are."""
+    if q.axis is not None:
+        q.refuse_moves()
+    out = op.forward(q.codes, *others, **params)
+    if op.outputs == 1:
+        return q.with_codes(np.asarray(out))
+    return q.with_codes(out[0]), *out[1:]
+
+
+def plain(value: Any) -> Any:
+    """Return the numbers that codes stand for; anything else is plain already."""
+    return value.dequantize() if isinstance(value, QuantizedArray) else value
+
+
+def compared(op: Any, *inputs: Any, **params: Any) -> Any:
+    """Return what the op says of the numbers that codes stand for."""
+    with np.errstate(all="ignore"):
+        return op.forward(*map(plain, inputs), **params)
+
+
+def computed(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
+    """Return what the op makes of the numbers, rounded to the codes of the first input."""
+    out = compared(op, q, *others, **params)
+    if op.outputs == 1:
+        return q.rounded(np.asarray(out))
+    return q.rounded(out[0]), *out[1:]
+
+
+def fixed(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
+    """Return what the op makes of the numbers, rounded to codes that the op says."""
+    scale, zero_point = op.quantized.fixed(q.dtype)
+    out = compared(op, q, *others, **params)
+    return QuantizedArray.quantized(np.asarray(out), scale, zero_point, q.dtype)
+
+
+def joined(op: Any, *inputs: Any, **params: Any) -> Any:
+    """Return values side by side, in the codes of the first that has some."""
+    first = next(one for one in inputs if isinstance(one, QuantizedArray))
+    codes = [
+        _codes_like(op, first, one) if op.quantized.role(i) == "value" else one
+        for i, one in enumerate(inputs)
+    ]
+    out = np.asarray(op.forward(*codes, **params))
+    # Elementwise, and nothing was stretched: each value stands where it stood.
+    alike = all(not isinstance(one, QuantizedArray) or one.shape == out.shape for one in inputs)
+    return first.with_codes(out, same_places=alike and "elementwise" in op.properties)
+
+
+def _codes_like(op: Any, first: QuantizedArray, value: Any) -> Any:
+    if not isinstance(value, QuantizedArray):
+        if isinstance(value, np.ndarray) and value.ndim:
+            raise DTypeError(
+                f"{op.name} of codes and plain numbers, {value.dtype}: quantize all inputs, or call .dequantize()"
+            )
+        return first.rounded(value).codes
+    if value.same_map(first):
+        return value.codes
+    # The zero point of another is another code.
+    return first.rounded(value.dequantize()).codes
+
+
+def written(op: Any, q: Any, value: Any, *others: Any, **params: Any) -> Any:
+    """Return codes with those of another value at some places, rounded to the codes that are there."""
+    if not isinstance(q, QuantizedArray):
+        raise DTypeError(
+            f"{op.name}: Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize "
+            "to get a float Tensor from a quantized Tensor"
+        )
+    if q.axis is None:
+        number = plain(value)
+        codes = value.codes if number is not value and value.same_map(q) else q.rounded(number).codes
+        return q.with_codes(op.forward(q.codes, codes, *others, **params))
+    # Each place has its scale: what is written is rounded where it stands.
+    numbers = op.forward(q.dequantize(), plain(value), *others, **params)
+    return q.rounded(numbers)
