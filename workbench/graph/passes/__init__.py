@@ -18,6 +18,7 @@ from workbench.graph.passes.fuse_conv_batch_norm import fuse_conv_batch_norm
 from workbench.graph.passes.fuse_convolutions import fuse_convolutions
 from workbench.graph.passes.fuse_elementwise import fuse_elementwise
 from workbench.graph.passes.inline import inline
+from workbench.graph.passes.lower_precision import lower_precision
 from workbench.graph.passes.normal_forms import normal_forms
 from workbench.graph.passes.outline import outline
 from workbench.graph.passes.peephole import peephole
@@ -38,6 +39,7 @@ __all__ = [
     "fuse_convolutions",
     "fuse_elementwise",
     "inline",
+    "lower_precision",
     "normal_forms",
     "outline",
     "peephole",
