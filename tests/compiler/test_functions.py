@@ -207,6 +207,10 @@ def test_a_backend_of_ones_own_is_given_the_graph(monkeypatch: pytest.MonkeyPatc
     x = wb.tensor([[1.0, -1.0]], names=("N", "C"))
     assert (fast(x).tolist(), fast(x).names) == ([[1.0], [0.0]], ("C", "N"))
     assert [node.op.name for node in seen[0].nodes] == ["relu", "permute"]
+    with pytest.raises(
+        UnavailableError, match=r"'bfloat16' is for our own programs; the backend 'mine' computes in"
+    ):
+        wb.compile(lambda x: x, backend="mine", precision="bfloat16")
     wb.register_backend(wb.Backend("slow", OtherNumbers, **numbers))
     with pytest.raises(UnavailableError, match="'slow' computes op by op"):
         wb.compile(lambda x: x, backend="slow")

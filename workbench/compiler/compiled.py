@@ -36,6 +36,7 @@ from workbench.graph.passes import (
     freeze,
     fuse_conv_batch_norm,
     inline,
+    lower_precision,
     normal_forms,
     peephole,
     pool_before_relu,
@@ -43,15 +44,13 @@ from workbench.graph.passes import (
 from workbench.graph.tracing import followed
 from workbench.kernels import available, get_num_threads, reason
 from workbench.kernels.loader import native
+from workbench.kernels.processor import multiplies_bfloat16
 from workbench.tensor import Tensor
 
 __all__ = ["Compiled", "Version"]
 
 PASSES = (inline, fuse_conv_batch_norm, peephole, common_subexpressions, normal_forms, peephole, dead_code)
 """What a traced and frozen graph goes through before it is lowered."""
-
-FUSING = (channels_last, fuse_layers, fuse_chains)
-"""What it goes through besides for our own programs: other backends are given ops, and put them together themselves."""
 
 TRAINING_PASSES = (
     inline, peephole, common_subexpressions, normal_forms, peephole, pool_before_relu, dead_code,
@@ -96,7 +95,10 @@ class Compiled:
         eager: Callable[..., Any],
         fullgraph: bool,
         backend: Backend | None = None,
+        precision: str = "float32",
     ) -> None:
+        self.precision = precision
+        """What was asked for; `computes_in` is what it is on this processor."""
         self.backend = backend
         """Whose programs it runs as; None for our own."""
         self.function = function
@@ -113,6 +115,11 @@ class Compiled:
         """How often all was thrown away, and why."""
         # Held while something is made, never while it runs: of two threads that need the same, one makes it.
         self._lock = threading.RLock()
+
+    @property
+    def computes_in(self) -> str:
+        """The type in which programs compute what they may choose the type of."""
+        return self.precision if multiplies_bfloat16() else "float32"
 
     @property
     def name(self) -> str:
@@ -325,8 +332,12 @@ class Compiled:
         unheld = [one for one in graph.constants.values() if not _is_finite(one)]
         if unheld:
             raise GraphError("a parameter has values that are not finite")
-        for one in FUSING if self.backend is None else ():
-            graph = one(graph)
+        # Other backends are given ops, and put them together themselves.
+        if self.backend is None:
+            graph = channels_last(graph)
+            if self.computes_in != "float32":
+                graph = lower_precision(graph, self.computes_in)
+            graph = fuse_chains(fuse_layers(graph))
         return graph, form
 
     def _planned(

@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.compiler.backends import backend_called
 from workbench.compiler.compiled import Compiled
+from workbench.compiler.precision import precision_called
 from workbench.compiler.report import Report
 from workbench.core.backend import Backend
 from workbench.nn.module import Module
@@ -27,6 +28,7 @@ def compile(
     fullgraph: bool = False,
     dynamic: bool | None = None,
     backend: Any = "inductor",
+    precision: Any = "float32",
     mode: str | None = None,
     options: Any = None,
     disable: bool = False,
@@ -46,11 +48,17 @@ def compile(
     or changes buffers, where a module has hooks, and where the function has no graph; `explain` says which and why.
     `dynamic`, `mode` and `options` are taken: sizes are always symbolic. ``backend="xla"`` (extra `xla`) makes a
     program of StableHLO of the same graph, and so does any `wb.Backend` with a `compile`, by its name.
+    ``precision="bfloat16"`` lets programs that record no gradients compute in bfloat16 where the processor does so by
+    itself (AVX512-BF16, AMX): layers and products multiply narrow values and add up in float32, and values between them
+    are stored so, as `graph.passes.lower_precision` says. What is given and what comes out keeps its type; results are
+    off by up to :math:`2^{-8}` for each layer on the way, as under `autocast`. Other processors compute in float32,
+    with a warning.
     ``backend="eager"``, ``disable=True`` and ``TORCH_COMPILE_DISABLE=1`` return `model` itself; without `model`, a
     decorator is returned.
 
     Raises:
         UnavailableError: `backend` is none that compiles, or a function, which would be given a graph of PyTorch's.
+        ValueError: `precision` is neither ``"float32"`` nor ``"bfloat16"``.
         GraphError, NoNumbersError: in a call, with ``fullgraph=True``, where the function has no graph.
 
     >>> import workbench as wb
@@ -66,15 +74,19 @@ def compile(
     if disable or backend in _AS_WRITTEN or os.environ.get("TORCH_COMPILE_DISABLE", "0") == "1":
         return _itself if model is None else model
     if model is None:
-        return functools.partial(compile, fullgraph=fullgraph, backend=backend)
+        return functools.partial(compile, fullgraph=fullgraph, backend=backend, precision=precision)
     other = backend_called(backend)
+    narrow = precision_called(precision, other)
     if isinstance(model, CompiledModule | CompiledFunction):
-        return model
+        known = model._compiled if isinstance(model, CompiledModule) else model.compiled
+        if known.precision == narrow:
+            return model
+        model = model._orig_mod if isinstance(model, CompiledModule) else known.function
     if isinstance(model, Module):
-        return _compiled_module(model, fullgraph, other)
+        return _compiled_module(model, fullgraph, other, narrow)
     if not callable(model):
         raise TypeError(f"compile takes a module or a function, got {type(model).__name__}")
-    return CompiledFunction(model, fullgraph, other)
+    return CompiledFunction(model, fullgraph, other, narrow)
 
 
 def _itself(model: Any) -> Any:
@@ -98,10 +110,11 @@ class CompiledModule(Module):
             self._orig_mod,
             self._compiled.fullgraph,
             None if backend is None else backend.name,
+            self._compiled.precision,
         )
 
 
-def _compiled_module(model: Module, fullgraph: bool, backend: Backend | None) -> Module:
+def _compiled_module(model: Module, fullgraph: bool, backend: Backend | None, precision: str) -> Module:
     kind = type(model)
     # A class of its own, so that what is compiled lies in no attribute of the module: its state stays as it was.
     made_for = type(
@@ -111,7 +124,7 @@ def _compiled_module(model: Module, fullgraph: bool, backend: Backend | None) ->
             "__doc__": kind.__doc__,
             "__module__": kind.__module__,
             "__qualname__": kind.__qualname__,
-            "_compiled": Compiled(model, model, fullgraph, backend),
+            "_compiled": Compiled(model, model, fullgraph, backend, precision),
             "_orig_mod": model,
         },
     )
@@ -121,16 +134,23 @@ def _compiled_module(model: Module, fullgraph: bool, backend: Backend | None) ->
     return made
 
 
-def _compiled_again(model: Module, fullgraph: bool, backend: str | None) -> Module:
-    return _compiled_module(model, fullgraph, None if backend is None else backend_called(backend))
+def _compiled_again(model: Module, fullgraph: bool, backend: str | None, precision: str) -> Module:
+    other = None if backend is None else backend_called(backend)
+    return _compiled_module(model, fullgraph, other, precision_called(precision, other))
 
 
 class CompiledFunction:
     """A function that runs as a program; see `compile`. As a method, it is compiled for each object it is bound to."""
 
-    def __init__(self, function: Callable[..., Any], fullgraph: bool, backend: Backend | None = None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        fullgraph: bool,
+        backend: Backend | None = None,
+        precision: str = "float32",
+    ) -> None:
         functools.update_wrapper(self, function)
-        self.compiled = Compiled(function, function, fullgraph, backend)
+        self.compiled = Compiled(function, function, fullgraph, backend, precision)
         self._bound: weakref.WeakKeyDictionary[Any, CompiledFunction] = weakref.WeakKeyDictionary()
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
@@ -147,7 +167,7 @@ class CompiledFunction:
         if known is None:
             bound = types.MethodType(self.compiled.function, instance)
             known = self._bound[instance] = CompiledFunction(
-                bound, self.compiled.fullgraph, self.compiled.backend
+                bound, self.compiled.fullgraph, self.compiled.backend, self.compiled.precision
             )
         return known
 

@@ -14,8 +14,10 @@ from workbench.graph.ir import Graph
 from workbench.graph.passes.fuse_convolutions import CONVOLUTION, LINEAR, fuse_convolutions
 from workbench.graph.sizes import is_symbolic
 from workbench.graph.types import TensorType
+from workbench.kernels.casts import BFLOAT16
+from workbench.kernels.processor import multiplies_bfloat16
 
-__all__ = ["MOVES", "Group", "fuse_layers", "group_of", "in_stretches"]
+__all__ = ["MOVES", "NARROW", "Group", "fuse_layers", "group_of", "in_stretches"]
 
 
 MOVES = (
@@ -36,7 +38,7 @@ def fuse_layers(graph: Graph) -> Graph:
     ['fused_linear']
     """
     # By name: the pass works on a copy. A weight that is no constant has no step: what follows had better be a chain.
-    names = {value.name for value, tensor in graph.constants.items() if tensor.payload.dtype == np.float32}
+    names = {value.name for value in graph.constants if _is_float(value)}
     return fuse_convolutions(graph, lambda node: _fits(node, names))
 
 
@@ -60,7 +62,19 @@ def _fits(node: Node, constants: set[str]) -> bool:
 
 
 def _is_float(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and value.type.dtype == np.float32
+    kind = value.type
+    return isinstance(kind, TensorType) and kind.dtype in (
+        (_FLOAT32, BFLOAT16) if multiplies_bfloat16() else (_FLOAT32,)
+    )
+
+
+_FLOAT32 = np.dtype(np.float32)
+
+NARROW = (
+    ops.conv2d, ops.linear, ops.matmul, ops.attention, ops.max_pool2d, ops.avg_pool2d, ops.mean, ops.softmax,
+    ops.layer_norm, ops.cat, ops.sum, ops.amax, ops.amin,
+)  # fmt: skip
+"""What has a step in bfloat16, too, where the processor multiplies it."""
 
 
 @dataclass(frozen=True)

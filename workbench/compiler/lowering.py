@@ -16,13 +16,15 @@ import numpy as np
 from workbench.base.size_expressions import Symbol, evaluate
 from workbench.compiler.chain_groups import chain_of
 from workbench.compiler.chains import STORED, type_name
-from workbench.compiler.groups import MOVES, Group, group_of, in_stretches
+from workbench.compiler.groups import MOVES, NARROW, Group, group_of, in_stretches
 from workbench.core.op import Op, ops
 from workbench.core.value import new
 from workbench.graph.blocks import Node, Value, called, filled, values_in
 from workbench.graph.ir import Graph
 from workbench.graph.types import TensorType
+from workbench.kernels.casts import BFLOAT16
 from workbench.kernels.loader import native
+from workbench.kernels.processor import multiplies_bfloat16
 
 __all__ = ["EagerPart", "Lowering", "NativePart", "NotLowered", "Plan", "as_ops", "lowered"]
 
@@ -31,6 +33,9 @@ Rule = Callable[["Lowering", Group], int | Sequence[int]]
 
 _WITHOUT_DIMS = ("sum", "mean", "amax", "amin")
 """Ops whose step may give a value without dims."""
+
+_NARROWER = {"int64": ("int32",)}
+"""Types in which steps keep values of another one: places in planes."""
 
 
 class NotLowered(Exception):
@@ -220,13 +225,15 @@ class Lowering:
     def constant(self, operand: Any) -> np.ndarray[Any, Any] | None:
         """Return the numbers of a constant of floats, lying row by row; None of anything else."""
         array = self.constants.get(operand) if isinstance(operand, Value) else None
-        return None if array is None or array.dtype != np.float32 else np.ascontiguousarray(array)
+        if array is None or array.dtype not in (np.float32, BFLOAT16):
+            return None
+        return np.ascontiguousarray(array)
 
     def needed(self, operand: Any) -> np.ndarray[Any, Any]:
         """Return the numbers of what must be a constant."""
         array = self.constant(operand)
         if array is None:
-            raise NotLowered("its weights are no constants of float32")
+            raise NotLowered("its weights are no constants of float32 or bfloat16")
         return array
 
     def slot(self, value: Any) -> int:
@@ -341,6 +348,9 @@ class Lowering:
             # Windows that begin in the padding, and whatever else a rule did not think of.
             if tuple(self.program.shape(slot)) != self.shape(value):
                 return f"its step would give {list(self.program.shape(slot))}"
+            # Operands of several types, of which the op makes one.
+            if self.program.type(slot) not in (type_name(value), *_NARROWER.get(type_name(value), ())):
+                return f"its step would give {self.program.type(slot)}"
         for value, slot in zip(outputs, slots, strict=False):
             self.give(value, slot)
         return ""
@@ -348,7 +358,7 @@ class Lowering:
     def _refusal(self, group: Group) -> str:
         """Return why a group can have no steps, as far as that shows beforehand."""
         node = group.nodes[0]
-        if node.op is None or node.op not in self.rules:
+        if node.op is None or node.op not in self.rules or not _is_cast(node):
             found = chain_of(node, lambda one: evaluate(one, self.sizes))
             if found is None:
                 return f"{called(node.callee)} has no step"
@@ -356,7 +366,9 @@ class Lowering:
             return ""
         if not all(isinstance(one.type, TensorType) for one in node.values):
             return "it draws by a seed"
-        known = STORED if node.op in MOVES else ("float32",)
+        known: tuple[str, ...] = STORED if node.op in MOVES else ("float32",)
+        if node.op is ops.to or (node.op in NARROW and multiplies_bfloat16()):
+            known = ("float32", "bfloat16")
         # Whole numbers among the operands of these are places in planes.
         known = (*known, "int64") if node.op is ops.max_pool2d_gradient else known
         for one in (group.output, *node.values):
@@ -397,6 +409,12 @@ class Lowering:
             }
             self.program.finish(slots, held)
             self.parts.append(self.part)
+
+
+def _is_cast(node: Node) -> bool:
+    """Say whether a node makes bfloat16 of float32, or the other way round, if it makes one type of another at all."""
+    names = {type_name(node.values[0]), type_name(node.outputs[0])} if node.op is ops.to else set()
+    return node.op is not ops.to or names == {"float32", "bfloat16"}
 
 
 def lowered(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.compiler.backends import BackendPlan
 from workbench.compiler.lowering import NativePart, Plan
+from workbench.compiler.precision import no_bfloat16
 from workbench.compiler.training import TrainedPlan
 from workbench.graph.blocks import SubGraph, called
 from workbench.graph.ir import Graph
@@ -31,6 +32,8 @@ class Program:
     """What its steps work in."""
     unshared_bytes: int
     """What that would take if no two values lay in the same place."""
+    gives: dict[str, int] = field(default_factory=dict)
+    """How many steps give values of which type."""
     half: str = ""
     """Of what is trained: ``"forward"``, or ``"backward"``, the gradient."""
     saved: tuple[str, ...] = ()
@@ -48,7 +51,8 @@ class Program:
         steps = Counter(name for program in native for name, _ in program.steps)
         return cls(
             tuple(sizes[1:]), sizes[0], dict(steps), {called(one.node.callee): one.reason for one in plan.eager},
-            sum(one.arena_bytes for one in native), sum(one.unshared_bytes for one in native), **half,
+            sum(one.arena_bytes for one in native), sum(one.unshared_bytes for one in native),
+            dict(Counter(one for program in native for one in program.types)), **half,
         )  # fmt: skip
 
     @classmethod
@@ -70,6 +74,11 @@ class Program:
             f"{self.planned_bytes:,} bytes planned in place of {self.unshared_bytes:,}"
         ]
         lines += [f"  {count} × {name}" for name, count in self.steps.items()]
+        if set(self.gives) - {"float32"}:
+            lines.append(
+                "  gives "
+                + ", ".join(f"{name} in {_counted(count, 'step')}" for name, count in self.gives.items())
+            )
         if self.half == "backward":
             lines.append(f"  reads {len(self.saved)} saved values, {self.saved_bytes:,} bytes")
             lines += [f"  computes again: {', '.join(self.again)}"] if self.again else []
@@ -95,6 +104,8 @@ class Report:
     """How many calls ran ``"compiled"``, and how many as the function is written, by the reason."""
     made_anew: dict[str, int]
     """How often programs were thrown away, by what had changed."""
+    precision: str
+    """In which type programs compute what they may choose the type of, and why it is not what was asked for."""
     fused: dict[str, int]
     """Which ops the passes put together, and how often: each time one step does them all."""
 
@@ -113,6 +124,7 @@ class Report:
             sum(one.store.bytes for one in versions if one.store is not None),
             dict(compiled.ran),
             dict(compiled.made_anew),
+            _precision(compiled),
             dict(Counter(together for one in versions if one.graph for together in _fused(one.graph))),
         )
 
@@ -122,6 +134,7 @@ class Report:
             f"{_counted(self.calls.get('compiled', 0), 'call')} ran compiled"
         ]
         lines += [f"  {line}" for one in self.programs for line in str(one).split("\n")]
+        lines += [f"  computes in {self.precision}{self._trained}"] if self.precision != "float32" else []
         lines += [f"  {count} × fused into one step: {ops}" for ops, count in self.fused.items()]
         lines += [
             f"  {_counted(count, 'call')} ran as written: {why}"
@@ -132,6 +145,16 @@ class Report:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    @property
+    def _trained(self) -> str:
+        trains = any(one.half for one in self.programs)
+        return "; what records gradients in the types of its parameters" if trains else ""
+
+
+def _precision(compiled: Any) -> str:
+    found = str(compiled.computes_in)
+    return found if found == compiled.precision else f"{found}, not in {compiled.precision}: {no_bfloat16()}"
 
 
 def _counted(count: int, what: str) -> str:

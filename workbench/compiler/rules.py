@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.compiler.chains import type_name
 from workbench.compiler.gradient_rules import GRADIENT_RULES, even_kernel
 from workbench.compiler.groups import Group
 from workbench.compiler.lowering import Lowering, NotLowered, Rule
@@ -55,11 +56,19 @@ def _weights(low: Lowering, group: Group) -> tuple[int, Any, int, Any]:
     return low.keys[weight], numbers[0], -1 if bias is None else low.keys[bias], numbers[1]
 
 
+def _expect_float32(node: Node) -> None:
+    """Refuse what only has a step in float32."""
+    for value in node.values:
+        if type_name(value) != "float32":
+            raise NotLowered(f"so it has no step in {type_name(value)}")
+
+
 def _given(low: Lowering, node: Node) -> tuple[int, int] | None:
     """Return where weight and bias of a layer are, if a run is given them or computes them: -1 for no bias."""
     weight, *bias = (one for one in node.inputs[1:3] if one is not None)
     if low.constant(weight) is not None:
         return None
+    _expect_float32(node)
     return low.slot(weight), low.slot(bias[0]) if bias else -1
 
 
@@ -94,6 +103,7 @@ def _max_pool(low: Lowering, group: Group) -> int | list[int]:
     params = low.params(node)
     sizes = [list(params[one]) for one in ("kernel", "stride", "padding", "dilation")]
     if node.outputs[1] in low.last:
+        _expect_float32(node)
         return list(low.program.max_pool(low.slot(node.inputs[0]), *sizes))
     return int(low.program.pool(low.slot(node.inputs[0]), "max", *sizes))
 
@@ -126,7 +136,12 @@ def _reduced(low: Lowering, group: Group) -> int:
         plane = list(sizes[2:])
         slot = low.program.pool(x, "average", plane, plane, [0, 0], [1, 1])
         return int(slot if params["keepdim"] else low.program.reshape(slot, list(sizes[:2])))
-    return int(low.program.reduce(x, _REDUCTIONS[node.callee], dim, params["keepdim"]))
+    # Added up in float32, and rounded once.
+    name = type_name(node.inputs[0])
+    wide = low.program.cast(x, "float32")
+    return int(
+        low.program.cast(low.program.reduce(wide, _REDUCTIONS[node.callee], dim, params["keepdim"]), name)
+    )
 
 
 def _reshape(low: Lowering, group: Group) -> int:
@@ -168,7 +183,8 @@ def _layer_norm(low: Lowering, group: Group) -> int:
     params = low.params(node)
     if params["count"] != 1 or len(node.inputs) != 3:
         raise NotLowered("only norms of the last dim with a scale and a shift have a step")
-    scale, shift = low.needed(node.inputs[1]), low.needed(node.inputs[2])
+    # The step reads them in float32 whatever it norms.
+    scale, shift = (low.needed(one).astype(np.float32, copy=False) for one in node.inputs[1:3])
     keys = low.keys[node.inputs[1]], low.keys[node.inputs[2]]
     return int(
         low.program.layer_norm(low.slot(node.inputs[0]), keys[0], scale, keys[1], shift, params["eps"])
@@ -196,7 +212,8 @@ def _product(low: Lowering, group: Group) -> int:
         key, _, bias_key, bias = _weights(low, group)
         turned, after = np.ascontiguousarray(weight.T), _after(low, group)
         return int(low.program.linear(low.slot(left), key + _TURNED, turned, bias_key, bias, after))
-    if len(b) == 2 and a:
+    narrow = type_name(left) == type_name(right) == "bfloat16"
+    if len(b) == 2 and a and not narrow:
         return int(low.program.product(low.slot(left), low.slot(right)))
     if len(a) < 2 or len(a) != len(b) or a[:-2] != b[:-2]:
         raise NotLowered("only products of as many matrices have a step")
@@ -213,12 +230,17 @@ def _attention(low: Lowering, group: Group) -> int:
     return int(low.program.attention(query, key, value, mask, params["scale"], params["causal"]))
 
 
+def _cast(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    return int(low.program.cast(low.slot(node.inputs[0]), type_name(node.outputs[0])))
+
+
 RULES: dict[Op, Rule] = {
     ops.conv2d: _convolution, ops.linear: _linear, ops.max_pool2d: _max_pool, ops.avg_pool2d: _average_pool,
     ops.adaptive_avg_pool: _adaptive_average_pool,
     ops.mean: _reduced, ops.sum: _reduced, ops.amax: _reduced, ops.amin: _reduced, ops.reshape: _reshape,
     ops.flatten: _reshape, ops.unflatten: _reshape, ops.squeeze: _reshape, ops.unsqueeze: _reshape, ops.rename: _same,
     ops.detach: _same, ops.permute: _permute, ops.softmax: _softmax, ops.layer_norm: _layer_norm, ops.lay_out: _lay_out,
-    ops.cat: _cat, ops.matmul: _product, ops.attention: _attention, **GRADIENT_RULES,
+    ops.cat: _cat, ops.matmul: _product, ops.attention: _attention, ops.to: _cast, **GRADIENT_RULES,
 }  # fmt: skip
 """What has a step, beside elementwise ops, which are chains. Every other op is run by its own kernel."""

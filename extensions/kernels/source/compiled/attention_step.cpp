@@ -23,6 +23,14 @@ bool fits(const Layout& layout) {
 }  // namespace
 
 int Program::attention(int query, int key, int value, int mask, float scale, bool causal) {
+    // In float32, as the eager kernel does it; what is given and what it gives may be narrower.
+    const Storage narrow = type(query);
+    for (int* one : {&query, &key, &value}) *one = cast(*one, Storage::float32);
+    if (mask >= 0) {
+        // Infinities are how a mask says what is not seen.
+        spaces_[static_cast<std::size_t>(at(mask).space)].infinite = true;
+        mask = cast(mask, Storage::float32);
+    }
     for (int* one : {&query, &key, &value})
         if (!fits(at(*one).layout)) *one = plain(*one);
     std::vector<std::pair<int, int>> arguments{{0, query}, {0, key}, {0, value}};
@@ -35,8 +43,6 @@ int Program::attention(int query, int key, int value, int mask, float scale, boo
         if (at(mask).layout.get_inner_nblks() || (added.shape[3] > 1 && added.strides[3] != 1)) added = heads_of(at(mask = plain(mask)).layout);
         for (std::size_t i = 0; i < 4; ++i)
             if ((added.shape[i] != 1 || i == 3) && added.shape[i] != scores[i]) refuse("attention's mask does not stretch to " + text(scores));
-        // Infinities are how a mask says what is not seen.
-        spaces_[static_cast<std::size_t>(at(mask).space)].infinite = true;
         arguments.emplace_back(0, mask);
     }
     // [N, L, H, E] in memory: what follows is one projection of all heads.
@@ -60,7 +66,7 @@ int Program::attention(int query, int key, int value, int mask, float scale, boo
         attend(a, b, c, m, scale, causal, y);
     };
     add_step(std::move(step));
-    return made;
+    return cast(made, narrow);
 }
 
 }  // namespace workbench::compiled

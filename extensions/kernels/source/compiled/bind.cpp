@@ -46,11 +46,14 @@ std::vector<After> told(const std::vector<Told>& all) {
     return after;
 }
 
+std::optional<AnyArray> given(nb::handle bias) {
+    return bias.is_none() ? std::nullopt : std::optional(AnyArray::weight(bias));
+}
+
 }  // namespace
 
 void bind_program(nb::module_& module) {
     using nb::arg;
-    using Numbers = Plain<float>;
     nb::module_ room = module.def_submodule("compiled", "Graphs as steps on one arena.");
     bind_watch(room);
     nb::class_<Store>(room, "Store").def(nb::init<>()).def_prop_ro("bytes", &Store::bytes);
@@ -67,9 +70,9 @@ void bind_program(nb::module_& module) {
         .def("constant", [](Program& self, std::int64_t key, nb::handle array,
                             const std::string& type) { return self.constant(key, array, storage_named(type)); })
         .def("convolution",
-             [](Program& self, int x, std::int64_t key, const Numbers& weight, std::int64_t bias_key, const std::optional<Numbers>& bias,
+             [](Program& self, int x, std::int64_t key, nb::handle weight, std::int64_t bias_key, nb::handle bias,
                 const Dims& stride, const Dims& padding, const Dims& dilation, std::int64_t groups, const std::vector<Told>& after) {
-                 return self.convolution(x, key, weight, bias_key, bias, stride, padding, dilation, groups, told(after));
+                 return self.convolution(x, key, AnyArray::weight(weight), bias_key, given(bias), stride, padding, dilation, groups, told(after));
              }, arg("x"), arg("key"), arg("weight"), arg("bias_key"), arg("bias").none(), arg("stride"), arg("padding"), arg("dilation"),
              arg("groups"), arg("after"))
         .def("convolution_with",
@@ -89,8 +92,8 @@ void bind_program(nb::module_& module) {
         .def("running_statistics", &Program::running_statistics)
         .def("reduce", &Program::reduce)
         .def("linear",
-             [](Program& self, int x, std::int64_t key, const Numbers& weight, std::int64_t bias_key, const std::optional<Numbers>& bias,
-                const std::vector<Told>& after) { return self.linear(x, key, weight, bias_key, bias, told(after)); },
+             [](Program& self, int x, std::int64_t key, nb::handle weight, std::int64_t bias_key, nb::handle bias,
+                const std::vector<Told>& after) { return self.linear(x, key, AnyArray::weight(weight), bias_key, given(bias), told(after)); },
              arg("x"), arg("key"), arg("weight"), arg("bias_key"), arg("bias").none(), arg("after"))
         .def("matmul", [](Program& self, int a, int b, bool transposed, float scale,
                           const std::vector<Told>& after) { return self.matmul(a, b, transposed, scale, told(after)); })
@@ -103,6 +106,7 @@ void bind_program(nb::module_& module) {
                  if (inputs.size() != chain->code().inputs.size()) refuse("a chain is given more inputs, or fewer, than it has");
                  return self.chain(std::move(chain), std::move(inputs), sizes, over);
              })
+        .def("cast", [](Program& self, int x, const std::string& type) { return self.cast(x, storage_named(type)); })
         .def("concatenate", &Program::concatenate)
         .def("reshape", &Program::reshape)
         .def("lay_out", &Program::lay_out)
@@ -112,6 +116,7 @@ void bind_program(nb::module_& module) {
         .def("finish", &Program::finish, arg("results"), arg("held") = std::vector<bool>{})
         .def("run", &Program::run)
         .def_prop_ro("steps", &Program::steps)
+        .def_prop_ro("types", &Program::types)
         .def_prop_ro("arena_bytes", &Program::arena_bytes)
         .def_prop_ro("unshared_bytes", &Program::unshared_bytes);
 }

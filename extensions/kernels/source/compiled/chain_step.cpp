@@ -43,22 +43,6 @@ Seen seen(const Layout& layout, const Blocks& blocks, std::size_t rank) {
     return found;
 }
 
-// The same order for values of another type; none where there is no name for it.
-std::optional<Layout> with_type_of(const Layout& layout, Kind kind) {
-    using Tag = dnnl::memory::format_tag;
-    if (layout.get_data_type() == kind) return layout;
-    const Dims sizes = layout.get_dims();
-    if (!layout.get_inner_nblks()) return describe(sizes, layout.get_strides(), kind);
-    static const std::map<std::pair<std::size_t, std::int64_t>, Tag> tags{
-        {{3, 4}, Tag::aBc4b},   {{3, 8}, Tag::aBc8b},   {{3, 16}, Tag::aBc16b},   {{4, 4}, Tag::aBcd4b},   {{4, 8}, Tag::aBcd8b},
-        {{4, 16}, Tag::aBcd16b}, {{5, 4}, Tag::aBcde4b}, {{5, 8}, Tag::aBcde8b}, {{5, 16}, Tag::aBcde16b}};
-    const auto tag = tags.find({sizes.size(), layout.get_inner_blks()[0]});
-    if (layout.get_inner_nblks() != 1 || layout.get_inner_idxs()[0] != 1 || tag == tags.end()) return std::nullopt;
-    // Without gaps, that is; with them it would be another order.
-    const Layout made(sizes, kind, tag->second);
-    return made.get_strides() == layout.get_strides() ? std::optional(made) : std::nullopt;
-}
-
 }  // namespace
 
 std::vector<int> Program::chain(std::shared_ptr<const Chain> chain, std::vector<int> inputs, const Dims& sizes, int over) {

@@ -71,11 +71,12 @@ int Program::pool(int x, const std::string& kind, const Dims& kernel, const Dims
     const auto [result, after, gaps] = windows(sizes, kernel, stride, padding, dilation);
     const auto algorithm = kind == "max" ? dnnl::algorithm::pooling_max : average(kind == "average_padded");
     if (kind == "max") hides_nan_ = true;
-    if (!at(x).settled) x = laid(x, describe_floats(sizes, channels_last_strides(sizes)));
+    const Kind values = at(x).layout.get_data_type();
+    if (!at(x).settled) x = laid(x, describe(sizes, channels_last_strides(sizes), values));
     const std::int64_t products = count_of(result) * kernel[0] * kernel[1];
     use_threads(workers_for(8 * products));
     const dnnl::pooling_forward::primitive_desc description(engine(), dnnl::prop_kind::forward_inference, algorithm, at(x).layout,
-                                                            any_floats(result), stride, kernel, gaps, padding, after, with_own_room());
+                                                            describe_freely(result, values), stride, kernel, gaps, padding, after, with_own_room());
     const int made = add_slot(description.dst_desc(), true);
     add("pooling", description, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, made}}, 8 * products);
     return made;

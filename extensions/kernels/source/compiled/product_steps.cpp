@@ -70,10 +70,15 @@ int Program::multiplied(int a, int b, bool transposed, int bias, bool relu) {
 int Program::linear_with(int x, int weight, int bias, bool relu) { return multiplied(x, weight, true, bias, relu); }
 int Program::product(int a, int b) { return multiplied(a, b, false, -1, false); }
 
+void Program::expect_type(int x, const AnyArray& weight, const std::optional<AnyArray>& bias) const {
+    for (const AnyArray* one : {&weight, bias ? &*bias : &weight})
+        if (one->type() != type(x)) refuse(std::string("a layer of ") + name_of(one->type()) + " is given " + name_of(type(x)));
+}
+
 // x [..., K], weight [O, K]: the dims in front are one to the product.
-int Program::linear(int x, std::int64_t key, const Plain<float>& weight, std::int64_t bias_key, const std::optional<Plain<float>>& bias,
+int Program::linear(int x, std::int64_t key, const AnyArray& weight, std::int64_t bias_key, const std::optional<AnyArray>& bias,
                     const std::vector<After>& after) {
-    const Dims sizes = shape(x), of_weight = shape_of(weight);
+    const Dims sizes = shape(x), of_weight = weight.shape();
     if (sizes.empty() || of_weight.size() != 2 || of_weight[1] != sizes.back())
         refuse("a layer's weight of " + text(of_weight) + " does not fit an input of " + text(sizes));
     const std::int64_t inner = sizes.back(), wide = of_weight[0];
@@ -84,7 +89,9 @@ int Program::linear(int x, std::int64_t key, const Plain<float>& weight, std::in
     const Dims flat{rows, wide};
     const std::int64_t products = rows * inner * wide;
     use_threads(workers_for(products));
-    const Layout source = plain_layout({rows, inner}), result = plain_layout(flat);
+    expect_type(x, weight, bias);
+    const Kind kind = weight.kind();
+    const Layout source = plain_layout({rows, inner}, kind), result = plain_layout(flat, kind);
     std::vector<After> kept;
     for (After one : after) {
         // What is added lies as the rows do.
@@ -98,15 +105,15 @@ int Program::linear(int x, std::int64_t key, const Plain<float>& weight, std::in
     const int from = plain(x), rows_of_x = add_slot_in(source, at(from).space, true);
     std::vector<std::pair<int, int>> arguments;
     const auto with = attributes(kept, result, arguments);
-    const Layout bias_layout = bias ? plain_layout({1, wide}) : Layout();
-    const dnnl::matmul::primitive_desc description(engine(), source, any_floats({inner, wide}), bias_layout, result, with);
+    const Layout bias_layout = bias ? plain_layout({1, wide}, bias->kind()) : Layout();
+    const dnnl::matmul::primitive_desc description(engine(), source, describe_freely({inner, wide}, kind), bias_layout, result, with);
     arguments.emplace_back(DNNL_ARG_SRC, rows_of_x);
-    arguments.emplace_back(DNNL_ARG_WEIGHTS, keep(key, weight.data(), describe_floats({inner, wide}, {1, inner}), description.weights_desc()));
+    arguments.emplace_back(DNNL_ARG_WEIGHTS, keep(key, weight.data(), describe({inner, wide}, {1, inner}, kind), description.weights_desc()));
     if (bias) arguments.emplace_back(DNNL_ARG_BIAS, keep(bias_key, bias->data(), bias_layout, bias_layout));
     const int made = result_for(result, kept);
     arguments.emplace_back(DNNL_ARG_DST, made);
     add("linear", description, std::move(arguments), products);
-    return add_slot_in(plain_layout(whole), at(made).space, true);
+    return add_slot_in(plain_layout(whole, kind), at(made).space, true);
 }
 
 // a [..., M, K] times b [..., K, N], or with `transposed` b [..., N, K]; `scale` times the result.
@@ -131,7 +138,7 @@ int Program::matmul(int a, int b, bool transposed, float scale, const std::vecto
     std::vector<After> kept = after;
     if (scale != 1.f) kept.insert(kept.begin(), After{dnnl::algorithm::eltwise_linear, scale, 0.f, -1, false});
     std::vector<std::pair<int, int>> arguments;
-    const Layout lies = plain_layout(result);
+    const Layout lies = plain_layout(result, left.get_data_type());
     const bool hides = hides_nan_;
     const auto with = attributes(kept, lies, arguments);
     if (after.empty()) hides_nan_ = hides;  // a factor hides nothing

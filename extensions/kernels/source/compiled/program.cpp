@@ -446,4 +446,16 @@ std::vector<std::pair<std::string, std::int64_t>> Program::steps() const {
     return told;
 }
 
+std::vector<std::string> Program::types() const {
+    std::vector<std::string> told;
+    for (const Step& step : steps_) {
+        // Of our own loops the last operand, of oneDNN's primitives what is so called: their last may be room to work in.
+        int given = -1;
+        for (const auto& [role, slot] : step.arguments)
+            if (step.loop || role == DNNL_ARG_DST || role == DNNL_ARG_DIFF_SRC || role == DNNL_ARG_DIFF_WEIGHTS) given = slot;
+        told.emplace_back(name_of(type(given)));
+    }
+    return told;
+}
+
 }  // namespace workbench::compiled

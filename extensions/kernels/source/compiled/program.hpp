@@ -19,9 +19,6 @@ struct Geometry;
 
 namespace workbench::compiled {
 
-using Layout = dnnl::memory::desc;
-using Kind = dnnl::memory::data_type;
-
 // How a slot lies, for another program that is given its values so.
 struct Lies {
     Layout layout;
@@ -116,7 +113,8 @@ class Program {
     int input_lying(const Lies& lies);
     Lies lies(int x) const { return {at(x).layout, type(x), at(x).single}; }
     int constant(std::int64_t key, nb::handle array, Storage type);
-    int convolution(int x, std::int64_t key, const Plain<float>& weight, std::int64_t bias_key, const std::optional<Plain<float>>& bias,
+    // What computes in oneDNN does so in the type of its operands, float32 or bfloat16, and adds up in float32.
+    int convolution(int x, std::int64_t key, const AnyArray& weight, std::int64_t bias_key, const std::optional<AnyArray>& bias,
                     const Dims& stride, const Dims& padding, const Dims& dilation, std::int64_t groups, const std::vector<After>& after);
     // The same with a weight that a run is given, or computes: it is packed in each run.
     int convolution_with(int x, int weight, int bias, const Dims& stride, const Dims& padding, const Dims& dilation, std::int64_t groups,
@@ -126,7 +124,7 @@ class Program {
     // The gradients of a weight and, where it is asked for, of the bias.
     std::vector<int> convolution_weight_gradient(int gradient, int x, const Dims& weight, const Dims& stride, const Dims& padding,
                                                  const Dims& dilation, std::int64_t groups, bool bias);
-    int linear(int x, std::int64_t key, const Plain<float>& weight, std::int64_t bias_key, const std::optional<Plain<float>>& bias,
+    int linear(int x, std::int64_t key, const AnyArray& weight, std::int64_t bias_key, const std::optional<AnyArray>& bias,
                const std::vector<After>& after);
     // As the eager kernels do it, where nothing is known beforehand: the way that is fastest for these sizes. `relu` is done to y.
     int linear_with(int x, int weight, int bias, bool relu);
@@ -149,6 +147,7 @@ class Program {
     int attention(int query, int key, int value, int mask, float scale, bool causal);
     // What a chain gives for these slots, stretched to `sizes`. A single result may be written over the input number `over`.
     std::vector<int> chain(std::shared_ptr<const Chain> chain, std::vector<int> inputs, const Dims& sizes, int over);
+    int cast(int x, Storage type);  // float32 as bfloat16, and back
     int concatenate(const std::vector<int>& parts, int axis);
     int reshape(int x, const Dims& shape);
     // The same values, of which the dims lie in memory in this order, the slowest first.
@@ -165,6 +164,8 @@ class Program {
     Storage type(int x) const { return spaces_[static_cast<std::size_t>(at(x).space)].type; }
     int widened(int x);
     std::vector<std::pair<std::string, std::int64_t>> steps() const;
+    // The type of what each step gives.
+    std::vector<std::string> types() const;
     std::int64_t arena_bytes() const { return static_cast<std::int64_t>(arena_); }
     std::int64_t unshared_bytes() const { return static_cast<std::int64_t>(unshared_); }
 
@@ -180,6 +181,8 @@ class Program {
     void add_step(Step step);
     // A step of our own: what it reads, then what it writes, as pointers in this order.
     void add_loop(const char* name, const std::vector<int>& slots, int threads, std::function<void(void* const*)> loop);
+    // Refuses weights of another type than what they are multiplied with.
+    void expect_type(int x, const AnyArray& weight, const std::optional<AnyArray>& bias) const;
     int laid(int x, const Layout& layout);  // the same values, lying so
     int plain(int x) { return laid(x, plain_layout(shape(x), at(x).layout.get_data_type())); }
     void move(const char* name, int from, int to);  // a step that brings values into another order

@@ -1,6 +1,7 @@
 #include "storage.hpp"
 
 #include <atomic>
+#include <map>
 
 #define WORKBENCH_LEAVES "leaves/finite.inl"
 #include "../dispatch.hpp"
@@ -34,13 +35,28 @@ bool finite_values(const T* data, std::int64_t count) {
 
 }  // namespace
 
+std::optional<Layout> with_type_of(const Layout& layout, Kind kind) {
+    using Tag = dnnl::memory::format_tag;
+    if (layout.get_data_type() == kind) return layout;
+    const Dims sizes = layout.get_dims();
+    if (!layout.get_inner_nblks()) return describe(sizes, layout.get_strides(), kind);
+    static const std::map<std::pair<std::size_t, std::int64_t>, Tag> tags{
+        {{3, 4}, Tag::aBc4b},   {{3, 8}, Tag::aBc8b},   {{3, 16}, Tag::aBc16b},   {{4, 4}, Tag::aBcd4b},   {{4, 8}, Tag::aBcd8b},
+        {{4, 16}, Tag::aBcd16b}, {{5, 4}, Tag::aBcde4b}, {{5, 8}, Tag::aBcde8b}, {{5, 16}, Tag::aBcde16b}};
+    const auto tag = tags.find({sizes.size(), layout.get_inner_blks()[0]});
+    if (layout.get_inner_nblks() != 1 || layout.get_inner_idxs()[0] != 1 || tag == tags.end()) return std::nullopt;
+    // Without gaps, that is; with them it would be another order.
+    const Layout made(sizes, kind, tag->second);
+    return made.get_strides() == layout.get_strides() ? std::optional(made) : std::nullopt;
+}
+
 Storage storage_named(const std::string& name) {
     for (int i = 0; i <= static_cast<int>(Storage::float64); ++i)
         if (name == name_of(static_cast<Storage>(i))) return static_cast<Storage>(i);
     refuse("a chain knows no type " + name);
 }
 
-AnyArray::AnyArray(nb::handle array, Storage type, const std::string& what) {
+AnyArray::AnyArray(nb::handle array, Storage type, const std::string& what) : type_(type) {
     with_type(type, [&](auto value) {
         using T = decltype(value);
         Input<T> taken;
@@ -49,6 +65,12 @@ AnyArray::AnyArray(nb::handle array, Storage type, const std::string& what) {
         data_ = taken.data(), shape_ = shape_of(taken), strides_ = strides_of(taken);
         kept_ = std::move(taken);
     });
+}
+
+AnyArray AnyArray::weight(nb::handle array) {
+    AnyArray made(array, bits_of_bfloat16(array).is_valid() ? Storage::bfloat16 : Storage::float32, "a weight");
+    if (!lies_as(made.shape_, made.strides_, row_major_strides(made.shape_))) refuse("a weight lies row by row");
+    return made;
 }
 
 void copy_values(Storage type, void* to, const Dims& target, const void* from, const Dims& shape, const Dims& strides) {

@@ -7,6 +7,9 @@
 
 namespace workbench::compiled {
 
+using Layout = dnnl::memory::desc;
+using Kind = dnnl::memory::data_type;
+
 // A chain computes in one of the last four; others are turned into it on the way in and back.
 enum class Storage : int { boolean, bfloat16, int32, int64, float32, float64 };
 
@@ -33,16 +36,19 @@ constexpr const char* name_of(Storage type) {
 }
 
 // By what oneDNN describes how values lie. It has no type for int64: those lie as what is as wide does.
-constexpr dnnl::memory::data_type kind_of_values(Storage type) {
+constexpr Kind kind_of_values(Storage type) {
     switch (type) {
-        case Storage::boolean: return dnnl::memory::data_type::u8;
-        case Storage::bfloat16: return dnnl::memory::data_type::bf16;
-        case Storage::int32: return dnnl::memory::data_type::s32;
-        case Storage::float32: return dnnl::memory::data_type::f32;
-        case Storage::int64: case Storage::float64: return dnnl::memory::data_type::f64;
+        case Storage::boolean: return Kind::u8;
+        case Storage::bfloat16: return Kind::bf16;
+        case Storage::int32: return Kind::s32;
+        case Storage::float32: return Kind::f32;
+        case Storage::int64: case Storage::float64: return Kind::f64;
     }
-    return dnnl::memory::data_type::undef;
+    return Kind::undef;
 }
+
+// The same order for values of another type; none where there is no name for it.
+std::optional<Layout> with_type_of(const Layout& layout, Kind kind);
 
 // Calls something with a value of the type that lies in memory.
 template <typename Body>
@@ -65,12 +71,17 @@ class AnyArray {
    public:
     // Raises TypeError for an array of another type; `what` says which it is.
     AnyArray(nb::handle array, Storage type, const std::string& what);
+    // Weights, which are float32 or bfloat16 and lie row by row.
+    static AnyArray weight(nb::handle array);
+    Storage type() const { return type_; }
+    Kind kind() const { return kind_of_values(type_); }
     const void* data() const { return data_; }
     const Dims& shape() const { return shape_; }
     const Dims& strides() const { return strides_; }
 
    private:
     std::variant<std::monostate, Input<bool>, Input<bfloat16>, Input<std::int32_t>, Input<std::int64_t>, Input<float>, Input<double>> kept_;
+    Storage type_;
     const void* data_ = nullptr;
     Dims shape_, strides_;
 };

@@ -33,6 +33,16 @@ int Program::layer_norm(int x, std::int64_t scale_key, const Plain<float>& scale
     return made;
 }
 
+// Rounded to the nearest. What no step has chosen the order of lies channels-last afterwards: convolutions take it so.
+int Program::cast(int x, Storage type) {
+    const Kind kind = kind_of_values(type);
+    const Dims sizes = shape(x);
+    if (at(x).layout.get_data_type() == kind) return x;
+    if (!at(x).settled && sizes.size() == 4) return laid(x, describe(sizes, channels_last_strides(sizes), kind));
+    const auto same = with_type_of(at(x).layout, kind);
+    return same ? laid(x, *same) : laid(x, plain_layout(sizes, kind));
+}
+
 int Program::concatenate(const std::vector<int>& parts, int axis) {
     if (parts.empty()) refuse("nothing to concatenate");
     std::vector<Layout> layouts;
