@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import io
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from tests.bench.compiled_memory import RESNET
 from tests.bench.measure import Case, Work
 from tests.bench.memory_cases import MemoryCase, apart
 from tests.peers.fx.models import with_torch
+from workbench.kernels.processor import multiplies_bfloat16
 
 __all__ = ["compiled_cases"]
 
@@ -78,14 +80,16 @@ Peer = Callable[[bytes, list[Any]], Work]
 """Makes a call of another runtime from a file of ours and what the model is given."""
 
 
-def _beside(peer: Peer, make: Callable[[], tuple[Any, list[Any]]]) -> Callable[[], tuple[Work, Work]]:
+def _beside(
+    peer: Peer, make: Callable[[], tuple[Any, list[Any]]], precision: str = "float32"
+) -> Callable[[], tuple[Work, Work]]:
     """A compiled module, and a peer on the file that we write of it, with as many threads."""
 
     def made() -> tuple[Work, Work]:
         model, given = make()
         file = io.BytesIO()
         wb.onnx.save(model, file, *given)
-        compiled, theirs = wb.compile(model), peer(file.getvalue(), given)
+        compiled, theirs = wb.compile(model, precision=precision), peer(file.getvalue(), given)
 
         def our_call() -> None:
             with wb.no_grad():
@@ -104,19 +108,15 @@ def _onnxruntime(file: bytes, given: list[Any]) -> Work:
     return lambda: session.run(None, feed)
 
 
-def _openvino(file: bytes, given: list[Any]) -> Work:
+def _openvino(file: bytes, given: list[Any], **asked: str) -> Work:
     """Tuned for single calls, as ours are, and told the sizes: it has no need to be ready for others."""
     # Not everybody has it; `Case.needs` asks first.
     openvino = importlib.import_module("openvino")
     core = openvino.Core()
     network = core.read_model(file, b"")
     network.reshape({one.any_name: list(x.shape) for one, x in zip(network.inputs, given, strict=True)})
-    asked = {
-        "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_NUM_THREADS": wb.get_num_threads(),
-        "INFERENCE_PRECISION_HINT": "f32",
-    }
-    request = core.compile_model(network, "CPU", asked).create_infer_request()
+    settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": wb.get_num_threads(), **asked}
+    request = core.compile_model(network, "CPU", settings).create_infer_request()
     for number, one in enumerate(given):
         request.set_input_tensor(number, openvino.Tensor(one.numpy()))
     return request.infer
@@ -164,10 +164,15 @@ def compiled_cases() -> Iterator[Case]:
             model = _images(name, batch)
             beside = _beside(_onnxruntime, model)
             yield Case(f"{called} of {images}, compiled", "onnxruntime", 1.0, beside, alone=True)
-            beside = _beside(_openvino, model)
+            beside = _beside(functools.partial(_openvino, INFERENCE_PRECISION_HINT="f32"), model)
             yield Case(
                 f"{called} of {images}, compiled", "OpenVINO, f32", 1.1, beside, alone=True, needs="openvino"
             )
+        if multiplies_bfloat16():
+            # Its default is bfloat16 where the processor has it.
+            beside = _beside(_openvino, _images("resnet50", batch), "bfloat16")
+            name = f"ResNet-50 of {'an image' if batch == 1 else f'{batch} images'}, compiled in bfloat16"
+            yield Case(name, "OpenVINO, its default", 1.2, beside, alone=True, needs="openvino")
     yield MemoryCase(
         f"peak memory, {RESNET}", "onnxruntime", 1.0, apart, rounds=3, unit="B",
         module="tests.bench.compiled_memory",
