@@ -29,11 +29,16 @@ OPTIONS = {
     },
 }
 TESTS = {
-    # test_memory asks that the pool hands memory on, which it does not here.
+    # test_memory asks that the pool hands memory on, which it does not here, nor does the sanitizer, which keeps what was
+    # freed. GCC 12's AddressSanitizer holds no lock of its own while a process forks: a child that is made while other
+    # threads allocate hangs in `malloc`, with any program. Forks are run under the other sanitizer.
     "address": [
         "tests/kernels", "tests/core/test_eager.py", "tests/core/test_eager_refusals.py",
         "tests/core/test_direct_writes.py", "tests/core/test_eager_views.py", "tests/core/test_eager_halves.py",
         "tests/tensor/test_compiled_factories.py", "tests/compiler", "--ignore=tests/kernels/test_memory.py",
+        "--deselect=tests/kernels/test_convolution.py::test_nothing_is_kept_between_calls",
+        "--deselect=tests/kernels/test_concurrent.py::test_a_child_may_be_forked_while_kernels_run",
+        "--deselect=tests/kernels/test_concurrent.py::test_a_forked_child_is_refused_threads_that_would_never_answer",
     ],
     "thread": ["tests/kernels/test_concurrent.py", "tests/kernels/test_threads.py", "tests/compiler/test_models.py"],
 }  # fmt: skip
