@@ -367,8 +367,8 @@ def test_logs_are_written_of_tensors(torch: ModuleType, tmp_path: Any) -> None:
         writer.add_scalars("both", {"a": torch.tensor(1.0), "b": 2.0}, 1)
         writer.add_histogram("weights", torch.randn(10), 1)
         writer.add_image("picture", torch.rand(3, 4, 4), 1)
-        with pytest.raises(RuntimeError, match="add_graph"):
-            writer.add_graph(torch.nn.Linear(1, 1))
+        writer.add_graph(torch.nn.Linear(3, 1), torch.ones(2, 3))
+        writer.add_graph(torch.nn.Linear(3, 1), input_to_model=[torch.ones(2, 3)], use_strict_trace=False)
     assert writer.log_dir == str(tmp_path / "run")
     assert wb.export.tensorboard.scalars(tmp_path / "run")["loss"].values == [0.5]
 

@@ -7,7 +7,7 @@ import os
 import struct
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +23,8 @@ from tensorboardX.record_writer import masked_crc32c
 from workbench.base.errors import DimensionError
 from workbench.base.public import words
 from workbench.core.value import dims_of
+from workbench.export.graph_def import graph_def, graph_of
+from workbench.graph import Graph
 from workbench.tensor import Tensor
 from workbench.tensor.interchange import plain
 
@@ -43,7 +45,7 @@ _FORMATS = {("H", "W"): "HW", ("C", "H", "W"): "CHW", ("H", "W", "C"): "HWC", ("
 
 
 class SummaryWriter:
-    """Writes scalars, histograms and images of tensors to a TensorBoard log.
+    """Writes scalars, histograms and images of tensors, and graphs, to a TensorBoard log.
 
     Use it in a ``with`` block, or close it. Events are written at once, in the caller's thread; every writer has a
     file of its own. `add_summary` takes anything else that `tensorboardX.summary` makes.
@@ -68,9 +70,12 @@ class SummaryWriter:
 
     def add_summary(self, made: Any, global_step: int | None = None) -> None:
         """Write a summary that was made with `tensorboardX.summary`."""
+        self._write(Event(summary=made, wall_time=time.time(), step=global_step))
+
+    def _write(self, event: Any) -> None:
         if self._closed:
             raise ValueError(f"the log in {self.logdir} is closed: make a new SummaryWriter")
-        self._events.write_event(Event(summary=made, wall_time=time.time(), step=global_step))
+        self._events.write_event(event)
 
     def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None) -> None:
         """Write one number."""
@@ -116,6 +121,24 @@ class SummaryWriter:
     def add_text(self, tag: str, text_string: str, global_step: int | None = None) -> None:
         """Write text, which TensorBoard shows as Markdown."""
         self.add_summary(summary.text(tag, text_string), global_step)
+
+    def add_graph(
+        self,
+        model: Graph | Callable[..., Any],
+        input_to_model: Any = None,
+        verbose: bool = False,
+        use_strict_trace: bool = True,
+    ) -> None:
+        """Write the graph of a model, traced with `input_to_model`: one input, or a tuple of several.
+
+        A graph, and what has one (scripted, traced, opened from a file), is written as it is. `verbose` prints it;
+        `use_strict_trace` makes no difference, since lists and dicts are traced as they are. Raises TypeError where
+        there is nothing to trace the model with, and what tracing raises.
+        """
+        graph = graph_of(model, input_to_model)
+        if verbose:
+            print(graph)
+        self._write(Event(graph_def=graph_def(graph).SerializeToString(), wall_time=time.time()))
 
     def flush(self) -> None:
         """Have everything so far on the disk."""

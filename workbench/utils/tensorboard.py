@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any
 
 import tensorboardX
 from tensorboardX import FileWriter, RecordWriter
 
-from workbench.base.errors import UnavailableError
 from workbench.base.public import words
 from workbench.core.dispatch import numbers
+from workbench.export.graph_def import graph_def, graph_of
+from workbench.graph import Graph
 from workbench.tensor import Tensor
 from workbench.utils._pytree import tree_map_only
 
@@ -17,9 +19,9 @@ __all__ = ["FileWriter", "RecordWriter", "SummaryWriter"]
 
 
 class SummaryWriter(tensorboardX.SummaryWriter):  # type: ignore[misc]
-    """Writes scalars, histograms, pictures, texts and points to `log_dir`, ``runs/<date>_<machine>`` unless told.
+    """Writes scalars, histograms, pictures, texts, graphs and points to `log_dir`, ``runs/<date>_<machine>`` by itself.
 
-    `wb.export.SummaryWriter` is a smaller one that writes at once, and that the workbench reads again.
+    `workbench.export.tensorboard.SummaryWriter` is a smaller one, which writes at once, in the caller's thread.
 
     >>> import tempfile, workbench as wb
     >>> with tempfile.TemporaryDirectory() as folder, SummaryWriter(folder) as writer:
@@ -49,11 +51,19 @@ class SummaryWriter(tensorboardX.SummaryWriter):  # type: ignore[misc]
         """The folder that is written to."""
         return str(self.logdir)
 
-    def add_graph(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Write a model's graph. Raises UnavailableError: TensorBoard's graphs are made of TorchScript."""
-        raise UnavailableError(
-            "SummaryWriter.add_graph: no graphs are written for TensorBoard; wb.widgets.graph(model, x) draws one"
-        )
+    def add_graph(
+        self,
+        model: Graph | Callable[..., Any],
+        input_to_model: Any = None,
+        verbose: bool = False,
+        use_strict_trace: bool = True,
+    ) -> None:
+        """Write the graph of a model, traced with `input_to_model`: one input, or a tuple of several."""
+        graph = graph_of(model, input_to_model)
+        if verbose:
+            print(graph)
+        # By tensorboardX's word for a graph without times: it asks nothing about ONNX.
+        self._get_file_writer().add_onnx_graph(graph_def(graph))
 
 
 def _of_tensors(name: str) -> Any:
