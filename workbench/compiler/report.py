@@ -108,6 +108,8 @@ class Report:
     """In which type programs compute what they may choose the type of, and why it is not what was asked for."""
     fused: dict[str, int]
     """Which ops the passes put together, and how often: each time one step does them all."""
+    graphs: tuple[Graph, ...] = field(default=(), repr=False)
+    """What was compiled, after all passes: ``wb.widgets.graph(report.graphs[0])`` draws it."""
 
     @classmethod
     def of(cls, compiled: Any) -> Report:
@@ -126,6 +128,7 @@ class Report:
             dict(compiled.made_anew),
             _precision(compiled),
             dict(Counter(together for one in versions if one.graph for together in _fused(one.graph))),
+            tuple(one.graph for one in versions if one.graph is not None),
         )
 
     def __str__(self) -> str:

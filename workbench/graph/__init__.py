@@ -49,5 +49,6 @@ __all__ = [
 NAMED.give(named)
 RUN.give(run)
 TEXT.give(text)
+passes.DIFF.give(diff)
 
 __getattr__, __dir__ = words(__name__, __all__)

@@ -11,6 +11,7 @@ import functools
 from workbench.attribution import AttributionResult
 from workbench.base.errors import DimensionError
 from workbench.graph import GraphDiff
+from workbench.graph.passes import Step
 from workbench.live.renderers import renderers
 from workbench.tensor import Tensor
 from workbench.widgets.base import STATIC, ViewWidget
@@ -51,3 +52,8 @@ def _attribution(result: AttributionResult) -> ViewWidget | None:
 def _difference(diff: GraphDiff) -> ViewWidget | None:
     # Of no difference the static picture says all.
     return DiffWidget(diff) if diff and (STATIC / "diff.js").is_file() else None
+
+
+@cell_view.register
+def _step(step: Step) -> ViewWidget | None:
+    return DiffWidget(step) if step.diff and (STATIC / "diff.js").is_file() else None

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.graph import Graph, GraphDiff, Node, NodeDiff
 from workbench.graph import diff as compared
+from workbench.graph.passes import Step
 from workbench.graph.tracing import Example
 from workbench.live.messages import DiffNode, DiffRow, DiffState, Head
 from workbench.live.model import Snapshot
@@ -124,27 +125,32 @@ def _shortened(rows: list[DiffRow]) -> Iterator[DiffRow]:
         start = i + 1
 
 
+def _of_step(step: Step) -> DiffModel:
+    return DiffModel(step.diff, f"{step.before.name}: {step.name}")
+
+
 class DiffWidget(ViewWidget):
     """What is different between two graphs, in a cell."""
 
-    def __init__(self, found: GraphDiff, title: str = "", **traits: Any) -> None:
-        super().__init__(DiffModel(found, title) if title else renderers.model_of(found), **traits)
+    def __init__(self, found: GraphDiff | Step, title: str = "", **traits: Any) -> None:
+        plain = found.diff if isinstance(found, Step) else found
+        super().__init__(DiffModel(plain, title) if title else renderers.model_of(found), **traits)
 
 
 def graph_diff(
-    before: Graph | GraphDiff | Callable[..., Any],
+    before: Graph | GraphDiff | Step | Callable[..., Any],
     after: Graph | Callable[..., Any] | None = None,
     *examples: Example,
     title: str = "",
 ) -> DiffWidget:
     """Show in this cell what is different between two graphs, or two modules or functions traced for `examples`.
 
-    A difference that is there already is taken alone: ``graph_diff(wb.graph.diff(a, b))``.
+    A difference that is there already is taken alone, ``graph_diff(wb.graph.diff(a, b))``, and so is what a pass did.
 
     Raises:
         TypeError: there are no two graphs, or nothing to trace something with.
     """
-    if isinstance(before, GraphDiff):
+    if isinstance(before, GraphDiff | Step):
         if after is not None or examples:
             raise TypeError("this is a difference already, which is drawn as it is: leave the rest out")
         return DiffWidget(before, title)
@@ -161,3 +167,4 @@ diff = graph_diff
 """By the panel's own word."""
 
 renderers.register(GraphDiff, DiffModel)
+renderers.register(Step, _of_step)

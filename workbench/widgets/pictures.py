@@ -13,6 +13,7 @@ from workbench.attribution import AttributionResult
 from workbench.base import renderer_lookup
 from workbench.base.errors import DimensionError
 from workbench.graph import Graph, GraphDiff
+from workbench.graph.passes import Step
 from workbench.live.renderers import renderers
 from workbench.nn.summary import Summary
 from workbench.tensor import Tensor
@@ -45,7 +46,7 @@ def _attribution(result: AttributionResult) -> str:
 
 
 @html.register
-def _difference(diff: GraphDiff) -> str:
+def _difference(diff: GraphDiff | Step) -> str:
     return still(renderers.model_of(diff).snapshot())
 
 

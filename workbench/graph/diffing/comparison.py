@@ -12,7 +12,9 @@ from workbench.graph.blocks import Node, SubGraph, Value, called, values_in
 from workbench.graph.diffing.facts import SLOT
 from workbench.graph.diffing.matching import Matching
 from workbench.graph.diffing.sides import Side
+from workbench.graph.ir import Graph
 from workbench.graph.types import Type
+from workbench.graph.walk import walk
 
 __all__ = ["Comparison"]
 
@@ -28,6 +30,11 @@ class Comparison:
         self._back = {after: before for before, after in found.nodes.items()}
         self._given_back = {after: before for before, after in found.given.items()}
         self._holders = found.before.graph.held(), found.after.graph.held()
+        shared = {function for pair in found.functions for function in pair}
+        self._passed = {
+            **_passed(found.before.graph, shared),
+            **_passed(found.after.graph, shared),
+        }
 
     def own(self, before: Node, after: Node) -> list[str]:
         """Return what is different about a node itself: what it is called with, what it reads, what it gives."""
@@ -131,11 +138,18 @@ class Comparison:
             pairs = [(key, value, others[key]) for key, value in one.reads if key in others]
         else:
             pairs = [(key, a, b) for (key, a), (_, b) in zip(one.reads, other.reads, strict=True)]
-        for key, a, b in pairs:
+        for key, inside, other_inside in pairs:
+            # Of a node that was taken out into a function: what that is called with, and not its name in there.
+            a, b = self._outside(inside), self._outside(other_inside)
             compared = self._held if self._is_held(a) or self._is_held(b) else self._wired
             said = compared(before, key, a, b)
             if said:
                 yield said
+
+    def _outside(self, value: Value) -> Value:
+        while value in self._passed:
+            value = self._passed[value]
+        return value
 
     def _is_held(self, value: Value) -> bool:
         return value in self._found.before.kinds or value in self._found.after.kinds
@@ -214,13 +228,29 @@ class Comparison:
         found: set[Value] = set()
         queue, seen = [value], {value}
         while queue:
-            one = queue.pop()
+            one = self._outside(queue.pop())
             if stays(one):
                 found.add(one)
             elif one.node is not None:
                 queue += [v for v in one.node.values if v not in seen]
                 seen.update(one.node.values)
         return found
+
+
+def _passed(graph: Graph, shared: set[SubGraph]) -> dict[Value, Value]:
+    """Return for what functions are given, which only this graph has and calls once, what that call gives them."""
+    calls: dict[SubGraph, list[Node]] = {}
+    for function in (*graph.functions.values(), graph) if graph.functions else ():
+        for node, _ in walk(function):
+            if isinstance(node.callee, SubGraph) and node.callee not in shared:
+                calls.setdefault(node.callee, []).append(node)
+    return {
+        value: operand
+        for function, nodes in calls.items()
+        if len(nodes) == 1
+        for value, operand in zip(function.inputs, nodes[0].inputs, strict=False)
+        if isinstance(operand, Value)
+    }
 
 
 def _partner(value: Value, nodes: dict[Node, Node], given: dict[Value, Value]) -> Value | None:

@@ -50,6 +50,7 @@ class Reader:
         self._sizes: dict[Symbolic, Any] = {}
         self._types: dict[Any, str] = {}
         self._symbols: dict[Symbol, Expression] = {}
+        self._same: dict[Symbol, Expression] = {}
 
     def enter(self, function: SubGraph) -> None:
         """Read a function from now on: its sizes are its own."""
@@ -58,6 +59,21 @@ class Reader:
             symbol: Expression.of(Symbol(f"{self._shower(value)}.shape[{dim}]", symbol.hint))
             for symbol, (value, dim) in symbols(function).items()
         }
+        self._same = self._guarded(function)
+
+    def _guarded(self, function: SubGraph) -> dict[Symbol, Expression]:
+        """Return what sizes are in types that a guard holds to be the same: of two, that which is shown first."""
+        order = {symbol: i for i, symbol in enumerate(self._symbols)}
+        same = dict(self._symbols)
+        for guard in function.guards:
+            sides = (side.symbol for side in (guard.left, guard.right) if isinstance(side, Expression))
+            pair = [one for one in sides if one is not None and one in order]
+            if guard.relation == "==" and len(pair) == 2:
+                first, second = sorted(pair, key=order.__getitem__)
+                # All that was the second, by an earlier guard, is the first from now on.
+                old = same[second]
+                same.update({one: same[first] for one, known in same.items() if known == old})
+        return same
 
     def _shower(self, value: Value) -> str:
         """Return what the value that shows a size is called: an input by its place, anything else by what makes it."""
@@ -112,7 +128,9 @@ class Reader:
         key = kind.dtype, kind.dims.labels, kind.sizes
         found = self._types.get(key)
         if found is None:
-            sizes = [self._size(one) if isinstance(one, Symbolic) else one for one in kind.sizes]
+            sizes = [
+                one.evaluate(self._alike(one)) if isinstance(one, Symbolic) else one for one in kind.sizes
+            ]
             parts = [f"{label or SLOT}:{size}" for label, size in zip(kind.dims.labels, sizes, strict=True)]
             found = self._types[key] = f"{dtype_of(kind).short}[{', '.join(parts)}]"
         return found
@@ -123,6 +141,9 @@ class Reader:
         if found is None:
             found = self._sizes[size] = size.evaluate(self._named(size))
         return found
+
+    def _alike(self, size: Symbolic) -> dict[Symbol, Any]:
+        return {one: self._same.get(one, Expression.of(one)) for one in size.symbols()}
 
     def _named(self, size: Symbolic) -> dict[Symbol, Any]:
         return {one: self._symbols.get(one, Expression.of(one)) for one in size.symbols()}

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
 
+from workbench.base import renderer_lookup
 from workbench.base.public import words
+from workbench.base.seams import Seam
 from workbench.graph.ir import Graph
 from workbench.graph.passes.batch_products import batch_products
 from workbench.graph.passes.channels_last import channels_last
@@ -45,30 +49,65 @@ __all__ = [
     "peephole",
     "pool_before_relu",
     "run_passes",
+    "step",
     "unroll",
 ]
+
+DIFF = Seam("comparing two graphs", "workbench.graph")
 
 Pass = Callable[[Graph], Graph]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
-    """What one pass did: the graph before and after it."""
+    """What one pass did: the graph before and after it; in a notebook the picture of both, in text their difference."""
 
     name: str
     before: Graph
     after: Graph
 
+    @cached_property
+    def diff(self) -> Any:
+        """What the pass changed, a `workbench.graph.GraphDiff`."""
+        return DIFF(self.before, self.after)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.diff}"
+
+    def __repr__(self) -> str:
+        return f"<step {self.name} of {self.before.name}: {self.diff.summary()}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return renderer_lookup.mimebundle(self)
+
+
+def step(graph: Graph, one: Callable[..., Graph], *arguments: Any, **keywords: Any) -> Step:
+    """Run a pass on `graph` with what else it takes, check the result, and return both: in a notebook a picture.
+
+    >>> import workbench as wb
+    >>> graph = wb.graph.trace(lambda x: (x * 1).exp() + x.exp(), wb.ones(2))
+    >>> print(step(graph, wb.graph.passes.peephole))
+    peephole: graph → graph: 1 removed · 3 the same
+    - mul  %mul  ...
+    """
+    # After each and not at the end of several: an error then names the pass that made it.
+    return Step(_name(one), graph, check(one(graph, *arguments, **keywords)))
+
 
 def run_passes(graph: Graph, passes: Sequence[Pass]) -> list[Step]:
     """Run passes in order, check every result, and return each step; the last `after` is the outcome."""
-    steps = []
+    steps: list[Step] = []
     for one in passes:
-        # After each and not at the end: an error then names the pass that made it.
-        after = check(one(graph))
-        steps.append(Step(one.__name__, graph, after))
-        graph = after
+        steps.append(step(graph, one))
+        graph = steps[-1].after
     return steps
+
+
+def _name(one: Any) -> str:
+    # With some of its arguments given beforehand it is the same pass.
+    while isinstance(one, partial):
+        one = one.func
+    return getattr(one, "__name__", None) or type(one).__name__
 
 
 __getattr__, __dir__ = words(__name__, __all__)
