@@ -29,9 +29,9 @@ OPTIONS = {
     },
 }
 TESTS = {
-    # test_memory asks that the pool hands memory on, which it does not here, nor does the sanitizer, which keeps what was
-    # freed. GCC 12's AddressSanitizer holds no lock of its own while a process forks: a child that is made while other
-    # threads allocate hangs in `malloc`, with any program. Forks are run under the other sanitizer.
+    # test_memory asks that the pool hands memory on, which it does not here, nor does the sanitizer, which keeps what
+    # was freed. GCC 12's AddressSanitizer holds no lock of its own while a process forks: a child that is made while
+    # other threads allocate hangs in `malloc`, with any program. Forks are run under the other sanitizer.
     "address": [
         "tests/kernels", "tests/core/test_eager.py", "tests/core/test_eager_refusals.py",
         "tests/core/test_direct_writes.py", "tests/core/test_eager_views.py", "tests/core/test_eager_halves.py",
