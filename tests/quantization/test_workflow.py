@@ -147,8 +147,8 @@ def test_integer_model(prepared: Any, images: Any) -> None:
 def test_every_path_computes_the_same(prepared: Any, images: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     integer = q.convert(prepared)
     compiled = scores(integer, images).numpy()
-    monkeypatch.setattr("workbench.ops.quantized.layers.kernels.available", lambda: False)
-    monkeypatch.setattr("workbench.ops.quantized.layers._POOL", None)
+    monkeypatch.setattr("workbench.ops.quantized.requantize.kernels.available", lambda: False)
+    monkeypatch.setattr("workbench.ops.quantized.pooling._POOL", None)
     plain = scores(integer, images).numpy()
     step = integer.fc2.scale.item()
     assert np.abs(plain - compiled).max() <= 2.01 * step

@@ -14,12 +14,36 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from workbench.backends import cpu, cuda, cudnn, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, xnnpack
+from workbench.backends import (
+    cpu,
+    cuda,
+    cudnn,
+    mkl,
+    mkldnn,
+    mps,
+    nnpack,
+    openmp,
+    opt_einsum,
+    quantized,
+    xnnpack,
+)
 from workbench.base.module_types import CallableModule
 from workbench.base.public import words
 from workbench.core import backend
 
-__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum", "xnnpack"]
+__all__ = [
+    "cpu",
+    "cuda",
+    "cudnn",
+    "mkl",
+    "mkldnn",
+    "mps",
+    "nnpack",
+    "openmp",
+    "opt_einsum",
+    "quantized",
+    "xnnpack",
+]
 
 
 def __call__() -> Mapping[str, str]:

@@ -31,13 +31,14 @@ from workbench.kernels.convolution import PackedConv2d, pack_conv2d
 from workbench.kernels.describe import info
 from workbench.kernels.loader import available, reason
 from workbench.kernels.memory import pooled_bytes, release_memory
-from workbench.kernels.quantized import PackedQuantizedConv2d, PackedQuantizedLinear
+from workbench.kernels.quantized import PackedNibbleLinear, PackedQuantizedConv2d, PackedQuantizedLinear
 from workbench.kernels.registry import Kernel, half_names, lookup, lookup_half, names
 from workbench.kernels.threads import get_num_threads, set_num_threads
 
 __all__ = [
     "Kernel",
     "PackedConv2d",
+    "PackedNibbleLinear",
     "PackedQuantizedConv2d",
     "PackedQuantizedLinear",
     "available",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Codes = npt.NDArray[np.uint8]
 
-__all__ = ["PackedQuantizedConv2d", "PackedQuantizedLinear"]
+__all__ = ["PackedNibbleLinear", "PackedQuantizedConv2d", "PackedQuantizedLinear"]
 
 Pair = tuple[int, int]
 
@@ -40,7 +40,9 @@ class PackedQuantizedConv2d:
     y = clamp(rne((Σ (x - x_zero_point)·w · x_scale·weight_scale + bias) / scale) + zero_point), from 0 to `highest`;
     with relu not below zero_point; with pool the largest of each 2 x 2 outputs.
 
-    Sums are exact; a result may differ by 1 from the same formula in exact arithmetic where that meets a half.
+    Sums are exact. `requantization` says how they become codes: in real numbers as oneDNN does it (``real``), in
+    FBGEMM's order (``joined``), or by whole numbers alone as QNNPACK does (``whole``). These agree but where a result
+    meets a half.
 
     Args:
         weight: int8 [O, C/groups, KH, KW], zero point 0.
@@ -77,6 +79,7 @@ class PackedQuantizedConv2d:
         relu: bool = False,
         pool: bool = False,
         highest: int = 255,
+        requantization: str = "real",
     ) -> Codes:
         """Convolve codes [N, C, H, W]; codes come out, channels-last in memory."""
         return self._packed.run(  # type: ignore[no-any-return]
@@ -88,6 +91,7 @@ class PackedQuantizedConv2d:
             relu=relu,
             pool=pool,
             highest=highest,
+            requantization=requantization,
         )
 
 
@@ -123,6 +127,7 @@ class PackedQuantizedLinear:
         zero_point: int = 0,
         relu: bool = False,
         highest: int = 255,
+        requantization: str = "real",
     ) -> npt.NDArray[Any]:
         """Map codes [..., in] to codes [..., out]; to float32 where `scale` is None."""
         return self._packed.run(  # type: ignore[no-any-return]
@@ -133,7 +138,50 @@ class PackedQuantizedLinear:
             zero_point=zero_point,
             relu=relu,
             highest=highest,
+            requantization=requantization,
         )
+
+    def run_dynamic(
+        self, x: npt.NDArray[np.float32], *, by_row: bool, highest: int, relu: bool = False
+    ) -> npt.NDArray[np.float32]:
+        """Map floats [..., in] to floats [..., out]: quantized to codes up to `highest` first, by the range of them all
+        or of each row.
+        """
+        return self._packed.run_dynamic(x, by_row=by_row, highest=highest, relu=relu)  # type: ignore[no-any-return]
+
+    @property
+    def native(self) -> Any:
+        """The compiled layer, which recurrent kernels multiply with."""
+        return self._packed
+
+
+class PackedNibbleLinear:
+    """An affine map of floats with weights of four bits, packed once: an eighth of the memory is read.
+
+    y = Σ_g scale[o, g]·(Σ_k x[k]·code[o, k] - zero[o, g]·Σ_k x[k]) + bias[o], over equal groups g of the inputs k.
+
+    Args:
+        codes: uint8 [out, in], from 0 to 15.
+        scales: float32 [out, groups].
+        zeros: float32 [out, groups], the zero points.
+        bias: float32 [out], or None.
+    """
+
+    __slots__ = ("_packed",)
+
+    def __init__(
+        self,
+        codes: Codes,
+        scales: npt.NDArray[np.float32],
+        zeros: npt.NDArray[np.float32],
+        bias: npt.NDArray[np.float32] | None,
+    ) -> None:
+        _needed()
+        self._packed = native.PackedNibbleLinear(codes, scales, zeros, bias)
+
+    def run(self, x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Map [..., in] to [..., out]."""
+        return self._packed.run(x)  # type: ignore[no-any-return]
 
 
 def _one(scale: float, zero_point: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:

@@ -2,6 +2,7 @@
 #include "attention.hpp"
 #include "batch_norm.hpp"
 #include "casts.hpp"
+#include "codes.hpp"
 #include "compiled/chain.hpp"
 #include "compiled/program.hpp"
 #include "convolution.hpp"
@@ -20,12 +21,14 @@
 #include "matmul_bfloat16.hpp"
 #include "memory.hpp"
 #include "nll_loss.hpp"
+#include "packed_nibbles.hpp"
 #include "parametric_elementwise.hpp"
 #include "pooling.hpp"
 #include "pooling_planes.hpp"
 #include "product_choice.hpp"
 #include "quantize.hpp"
 #include "quantized.hpp"
+#include "quantized_recurrent.hpp"
 #include "recurrent.hpp"
 #include "reduce.hpp"
 #include "softmax.hpp"
@@ -34,7 +37,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 32;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 33;  // as INTERFACE in workbench/kernels/loader.py
     nanobind::set_leak_warnings(false);  // a thread that runs to the end keeps what it works with
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
@@ -67,6 +70,9 @@ NB_MODULE(_kernels, module) {
     workbench::bind_pooling_planes(module);
     workbench::bind_quantize(module);
     workbench::bind_quantized(module);
+    workbench::bind_quantized_recurrent(module);
+    workbench::bind_packed_nibbles(module);
+    workbench::bind_codes(module);
     workbench::bind_statistics(module);
     workbench::bind_normalisation(module);
     workbench::compiled::bind_chain(module);

@@ -1,17 +1,16 @@
-// Quantized convolution and linear layers: weights packed once, sums exact, results rounded half to even.
+// Quantized convolution: weights packed once, sums exact, results rounded half to even.
 //
-//     out = clamp(rne((sum (x - zero) w) · sx · sw / so + bias / so) + zero_out)
+//     out = clamp(rne(((sum (x - zero) w) · (sx · sw) + bias) · (1 / so) + zero_out))
 //
-// Both are one kernel over "planes" (see quantized.hpp): a convolution reads a padded image in place, without im2col,
-// because for each kernel row the bytes under a window lie together in channels-last memory.
+// Convolution and affine map are one kernel over "planes" (see quantized.hpp): a convolution reads a padded image in place,
+// without im2col, because for each kernel row the bytes under a window lie together in channels-last memory.
 #include "quantized.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "convolution.hpp"
-#include "quantized_weights.hpp"
+#include "quantized_linear.hpp"
 #define WORKBENCH_LEAVES "leaves/quantized.inl"
 #define WORKBENCH_LEAVES_VNNI
 #include "dispatch.hpp"
@@ -19,79 +18,6 @@
 
 namespace workbench {
 namespace {
-
-constexpr std::int64_t slack = 64;  // bytes that a last step may read beyond an image
-constexpr std::int64_t worth_a_thread = 4000000;  // products that take as long as waking another thread
-
-Packing for_this_cpu() { return has_vnni() ? Packing::wide : Packing::narrow; }
-
-// Scales and zero points of one call.
-struct Quantization {
-    float input_scale, output_scale;
-    std::int32_t input_zero, output_zero;
-    bool relu;
-    std::int32_t highest;  // largest code that comes out
-
-    Quantization(double x_scale, std::int64_t x_zero, double out_scale, std::int64_t out_zero, bool relu,
-                 std::int64_t highest)
-        : input_scale(static_cast<float>(x_scale)), output_scale(static_cast<float>(out_scale)),
-          input_zero(static_cast<std::int32_t>(x_zero)), output_zero(static_cast<std::int32_t>(out_zero)), relu(relu),
-          highest(static_cast<std::int32_t>(highest)) {
-        check(x_scale, x_zero, "input");
-        check(out_scale, out_zero, "output");
-        if (highest < out_zero || highest > 255)
-            refuse("quantized output's highest code is " + std::to_string(highest) + "; it must be from the zero point to 255");
-    }
-    static void check(double scale, std::int64_t zero, const char* which) {
-        if (!(scale > 0) || std::isinf(scale))
-            refuse(std::string("quantized ") + which + " scale is " + std::to_string(scale) + "; it must be positive");
-        if (zero < 0 || zero > 255)
-            refuse(std::string("quantized ") + which + " zero point is " + std::to_string(zero) + "; it must be 0 to 255");
-    }
-};
-
-// What a quantized layer has besides its packed weights: scales of the weights and the bias, per output channel.
-struct Channels {
-    std::vector<float> scales, bias;
-
-    Channels(std::int64_t outputs, const Input<float>& weight_scales, const std::optional<Input<float>>& bias_values) {
-        const Dims shape = shape_of(weight_scales);
-        if (shape != Dims{outputs} && shape != Dims{1})
-            refuse("quantized weight scales have shape " + text(shape) + "; expected [1] or [" + std::to_string(outputs) +
-                   "]");
-        const auto given = row_major(weight_scales);
-        for (std::int64_t o = 0; o < outputs; ++o) scales.push_back(given.data()[shape[0] == 1 ? 0 : o]);
-        for (const float scale : scales)
-            if (!(scale > 0) || std::isinf(scale)) refuse("quantized weight scales must be positive and finite");
-        bias.assign(static_cast<std::size_t>(outputs), 0.f);
-        if (bias_values) {
-            if (shape_of(*bias_values) != Dims{outputs})
-                refuse("quantized bias has shape " + text(shape_of(*bias_values)) + "; expected [" +
-                       std::to_string(outputs) + "]");
-            const auto values = row_major(*bias_values);
-            std::copy_n(values.data(), outputs, bias.begin());
-        }
-    }
-
-    // Panel `panel` of a group whose first channel is `first`; floats come out when `to_float`.
-    QuantizedPanel panel(const PackedWeights& weights, std::int64_t panel, std::int64_t first, const Quantization& q,
-                         bool to_float) const {
-        QuantizedPanel out{};
-        weights.point(panel, out);
-        for (std::int64_t i = 0; i < out.channels; ++i) {
-            const std::size_t c = static_cast<std::size_t>(first + out.first + i);
-            const float divisor = to_float ? 1.f : q.output_scale;
-            out.start[i] = -q.input_zero * weights.sum(out.first + i);
-            out.scale[i] = q.input_scale * scales[c] / divisor;
-            out.shift[i] = bias[c] / divisor;
-        }
-        out.first += first;
-        out.zero_point = q.output_zero;
-        out.high = static_cast<float>(q.highest - q.output_zero);
-        out.low = q.relu ? 0.f : to_float ? -INFINITY : static_cast<float>(-q.output_zero);
-        return out;
-    }
-};
 
 class PackedQuantizedConv2d {
    public:
@@ -111,14 +37,14 @@ class PackedQuantizedConv2d {
             return;
         }
         for (std::int64_t g = 0; g < groups; ++g)
-            weights_.emplace_back(last.data() + g * outputs * taps * inputs, outputs, runs, run, for_this_cpu());
+            weights_.emplace_back(last.data() + g * outputs * taps * inputs, outputs, runs, run, packing_for_this_cpu());
     }
 
     PackedQuantizedConv2d(const PackedQuantizedConv2d&) = delete;
 
     nb::object run(const Input<std::uint8_t>& x, double x_scale, std::int64_t x_zero, double out_scale,
-                   std::int64_t out_zero, bool relu, bool pool, std::int64_t highest) {
-        const Quantization q(x_scale, x_zero, out_scale, out_zero, relu, highest);
+                   std::int64_t out_zero, bool relu, bool pool, std::int64_t highest, const std::string& requantization) {
+        const Quantization q(x_scale, x_zero, out_scale, out_zero, relu, highest, requantization);
         const Dims input = shape_of(x);
         if (input.size() != 4 || input[1] != shape_[1] * groups_)
             refuse("quantized conv2d input has shape " + text(input) + "; expected [N, " +
@@ -181,7 +107,7 @@ class PackedQuantizedConv2d {
         const std::int64_t parts = std::clamp<std::int64_t>(4 * (thread_count() - 1) / all, 1, count);
         const std::int64_t products = tall * output[3] * weights_[0].steps() * 4 * shape_[0] / parts;
         const std::int64_t line = (pool ? output[3] / 2 : output[3]) * shape_[0];  // bytes of a row of results
-        parallel_for(all * parts, 1 + worth_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(all * parts, 1 + products_of_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
             Band band(*this, input, output, tall, q.input_zero);
             for (std::int64_t at = begin; at < end; at += band.rows()) {
                 const std::int64_t part = at / all, n = at % all / rows, first = at % all % rows;
@@ -194,7 +120,7 @@ class PackedQuantizedConv2d {
                     if (pool)
                         LEAF_VNNI(quantized_pooled)(plane, panel, to);
                     else
-                        LEAF_VNNI(quantized_outputs)(plane, panel, 0, plane.height * plane.width, to, nullptr);
+                        LEAF_VNNI(quantized_outputs)(plane, panel, 0, plane.height * plane.width, {to, nullptr, nullptr, nullptr});
                 }
             }
         });
@@ -213,8 +139,8 @@ class PackedQuantizedConv2d {
             most_ = std::clamp<std::int64_t>(room / (tall * conv.stride_.first), 1, output[2] / tall);
             const std::int64_t high = (most_ * tall - 1) * conv.stride_.first + reach_;
             if (!conv.reads_in_place()) {
-                padded_ = Buffer<std::uint8_t>(high * row_ + slack);
-                std::memset(padded_.data(), zero, static_cast<std::size_t>(high * row_ + slack));  // the sides stay
+                padded_ = Buffer<std::uint8_t>(high * row_ + quantized_slack);
+                std::memset(padded_.data(), zero, static_cast<std::size_t>(high * row_ + quantized_slack));  // the sides stay
             }
             wide_.resize(static_cast<std::size_t>(high));
             wide_rows_.resize(static_cast<std::size_t>(most_ * tall));
@@ -292,86 +218,6 @@ class PackedQuantizedConv2d {
     std::vector<PackedWeights> weights_;
 };
 
-class PackedQuantizedLinear {
-   public:
-    PackedQuantizedLinear(const Input<std::int8_t>& weight, const Input<float>& weight_scales,
-                          const std::optional<Input<float>>& bias)
-        : shape_(checked(shape_of(weight))), channels_(shape_[0], weight_scales, bias),
-          weights_(row_major(weight).data(), shape_[0], 1, shape_[1], for_this_cpu()) {
-        std::vector<std::int32_t> offsets;
-        for (std::int64_t step = 0; step < weights_.steps(); ++step) offsets.push_back(static_cast<std::int32_t>(step * 4));
-        for (std::int64_t p = 0; p < weights_.panels(); ++p) offsets_.push_back(weights_.reorder(p, offsets));
-    }
-
-    nb::object run(const Input<std::uint8_t>& x, double x_scale, std::int64_t x_zero, std::optional<double> out_scale,
-                   std::int64_t out_zero, bool relu, std::int64_t highest) {
-        const Quantization q(x_scale, x_zero, out_scale.value_or(1.0), out_zero, relu, highest);
-        const Dims input = shape_of(x);
-        count_of(input);
-        if (input.empty() || input.back() != shape_[1])
-            refuse("quantized linear input has shape " + text(input) + "; expected [..., " + std::to_string(shape_[1]) + "]");
-        Dims result = input;
-        result.back() = shape_[0];
-        if (out_scale) {
-            auto out = Output<std::uint8_t>::row_major(result);
-            multiply(x, count_of(input) / shape_[1], q, out.data(), nullptr);
-            return out.to_python();
-        }
-        auto out = Output<float>::row_major(result);
-        multiply(x, count_of(input) / shape_[1], q, nullptr, out.data());
-        return out.to_python();
-    }
-
-   private:
-    static Dims checked(Dims shape) {
-        if (shape.size() != 2 || count_of(shape) == 0)
-            refuse("quantized linear weight has shape " + text(shape) + "; expected [out, in]");
-        if (shape[1] > (1 << 16))
-            refuse("quantized linear weight " + text(shape) + " sums more than 2^16 products; 32 bits may not hold them");
-        return shape;
-    }
-
-    void multiply(const Input<std::uint8_t>& x, std::int64_t rows, const Quantization& q, std::uint8_t* bytes,
-                  float* floats) const {
-        if (rows == 0) return;
-        KernelScope scope;
-        const std::int64_t inputs = shape_[1];
-        const auto dense = row_major(x);
-        const std::uint8_t* data = dense.data();
-        Buffer<std::uint8_t> copy;
-        if (inputs % 4) {  // the last step of the last row reads on
-            copy = Buffer<std::uint8_t>(rows * inputs + slack);
-            std::memcpy(copy.data(), data, static_cast<std::size_t>(rows * inputs));
-            std::memset(copy.data() + rows * inputs, 0, slack);
-            data = copy.data();
-        }
-        Buffer<std::uint8_t> wide;
-        if (!has_vnni()) {
-            wide = Buffer<std::uint8_t>(rows);
-            for (std::int64_t row = 0; row < rows; ++row) wide.data()[row] = LEAF(any_wide)(data + row * inputs, inputs);
-        }
-        const QuantizedPlane plane{data, inputs, 0, rows, 1, wide.data(), shape_[0]};
-        // Items are 32 rows by a panel.
-        constexpr std::int64_t high = 32;
-        const std::int64_t bands = (rows + high - 1) / high;
-        const std::int64_t products = std::min(rows, high) * inputs * shape_[0] / weights_.panels();
-        parallel_for(bands * weights_.panels(), 1 + worth_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t item = begin; item < end; ++item) {
-                const std::int64_t first = item % bands * high;
-                QuantizedPanel panel = channels_.panel(weights_, item / bands, 0, q, bytes == nullptr);
-                panel.offsets = offsets_[static_cast<std::size_t>(item / bands)].data();
-                LEAF_VNNI(quantized_outputs)(plane, panel, first, std::min(rows, first + high),
-                                             bytes ? bytes + panel.first : nullptr, floats ? floats + panel.first : nullptr);
-            }
-        });
-    }
-
-    const Dims shape_;
-    const Channels channels_;
-    const PackedWeights weights_;
-    std::vector<std::vector<std::int32_t>> offsets_;  // per panel
-};
-
 }  // namespace
 
 void bind_quantized(nb::module_& module) {
@@ -383,12 +229,15 @@ void bind_quantized(nb::module_& module) {
              arg("stride"), arg("padding"), arg("dilation"), arg("groups"))
         .def("run", &PackedQuantizedConv2d::run, arg("x").noconvert(), nb::kw_only(), arg("x_scale"),
              arg("x_zero_point"), arg("scale"), arg("zero_point"), arg("relu") = false, arg("pool") = false,
-             arg("highest") = 255);
+             arg("highest") = 255, arg("requantization") = "real");
     nb::class_<PackedQuantizedLinear>(module, "PackedQuantizedLinear")
         .def(nb::init<const Input<std::int8_t>&, const Input<float>&, const std::optional<Input<float>>&>(),
              arg("weight").noconvert(), arg("weight_scales").noconvert(), arg("bias").noconvert().none())
         .def("run", &PackedQuantizedLinear::run, arg("x").noconvert(), nb::kw_only(), arg("x_scale"),
-             arg("x_zero_point"), arg("scale").none(), arg("zero_point"), arg("relu") = false, arg("highest") = 255);
+             arg("x_zero_point"), arg("scale").none(), arg("zero_point"), arg("relu") = false, arg("highest") = 255,
+             arg("requantization") = "real")
+        .def("run_dynamic", &PackedQuantizedLinear::run_dynamic, arg("x").noconvert(), nb::kw_only(), arg("by_row"),
+             arg("highest"), arg("relu") = false);
 }
 
 }  // namespace workbench

@@ -19,6 +19,13 @@ constexpr int quantized_lanes = 16;  // channels of a block
 constexpr int most_blocks = 4;       // of a panel
 constexpr int steps_together = 2;    // whose products are added in 16 bits, see PackedWeights
 
+// How sums become codes: as oneDNN, FBGEMM or QNNPACK do it, to the last rounding. These agree but for halves.
+//
+//     real:    ((sum · sx) · sw + bias) · (1 / so) + zero, rounded
+//     joined:  (sum + bias / (sx · sw)) · (sx · sw / so), rounded, + zero
+//     whole:   (sum + rounded(bias / (sx · sw))) by whole numbers alone: a multiplier below 1 in 31 bits, a shift, + zero
+enum class Requantization { real, joined, whole };
+
 // One to four blocks of sixteen output channels that are summed together: their weights, and what turns sums into
 // results. A step takes four bytes of the input for all of them, weights [blocks][16][4]; or, where channels stay apart
 // (a depthwise convolution), a byte of its own for each of one block, weights [16].
@@ -30,10 +37,22 @@ struct QuantizedPanel {
     std::int64_t first;           // of the channels, among all outputs
     std::int64_t input;           // of the channels that it reads, among all inputs
     bool apart;
-    std::int32_t start[most_blocks * quantized_lanes];  // minus zero point times the sum of weights
-    float scale[most_blocks * quantized_lanes], shift[most_blocks * quantized_lanes];
-    float low, high;              // of the result before the zero point is added
+    std::int32_t start[most_blocks * quantized_lanes];  // of each sum: minus zero point times the sum of weights
+    std::int32_t sums[most_blocks * quantized_lanes];   // of weights, where each output has a zero point of its own
+    Requantization how;
+    float input_scale, scale[most_blocks * quantized_lanes], shift[most_blocks * quantized_lanes];
+    float inverse, zero;          // from real numbers to codes
+    float low, high;              // of the result
+    std::int32_t multiplier[most_blocks * quantized_lanes], right[most_blocks * quantized_lanes];
     std::int32_t zero_point;
+};
+
+// Where results go: to bytes, else to floats; then each output may have a scale and a zero point of its own.
+struct QuantizedTarget {
+    std::uint8_t* bytes;
+    float* floats;
+    const float* scales;
+    const std::int32_t* zeros;
 };
 
 void bind_quantized(nb::module_& module);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.base.public import words
 from workbench.nn import Flatten
+from workbench.quantization.quantized import functional
 from workbench.quantization.quantized.boundary import DeQuantize, Quantize
 from workbench.quantization.quantized.layers import (
     Conv2d,
@@ -25,6 +26,7 @@ __all__ = [
     "LinearReLU",
     "MaxPool2d",
     "Quantize",
+    "functional",
     "quantize_weight",
 ]
 

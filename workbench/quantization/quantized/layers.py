@@ -15,7 +15,9 @@ from workbench.nn import Conv2d as FloatConv2d
 from workbench.nn import Linear as FloatLinear
 from workbench.nn import MaxPool2d as FloatMaxPool2d
 from workbench.ops.nn.conv.window_geometry import Sizes, several
-from workbench.ops.quantized.layers import QUANTIZED_CONV2D, QUANTIZED_LINEAR, QUANTIZED_MAX_POOL2D
+from workbench.ops.quantized.convolution import QUANTIZED_CONV2D
+from workbench.ops.quantized.linear import QUANTIZED_LINEAR
+from workbench.ops.quantized.pooling import QUANTIZED_MAX_POOL2D
 from workbench.ops.quantized.quantize import QUANTIZE_PER_CHANNEL, QUANTIZE_PER_TENSOR
 from workbench.quantization.intrinsic import weighted_layer
 from workbench.quantization.layer_observers import observer_of

@@ -1,6 +1,37 @@
 // Integer convolution and matrix product: unsigned 8-bit activations, signed 8-bit weights, 32-bit sums.
 // Included once per instruction set; see dispatch.hpp.
 
+// A sum times a multiplier of 31 bits, rounded, and shifted to the right, rounded again: as phones do it (QNNPACK's q31).
+static WORKBENCH_INLINE std::int32_t by_whole_numbers(std::int32_t sum, std::int32_t multiplier, std::int32_t right) {
+    std::int64_t wide = sum;
+    if (right < 0) {  // a multiplier above 1
+        wide = right < -31 ? (wide > 0 ? INT32_MAX : wide < 0 ? INT32_MIN : 0) : wide * (std::int64_t{1} << -right);
+        wide = wide > INT32_MAX ? INT32_MAX : wide < INT32_MIN ? INT32_MIN : wide;
+        right = 0;
+    }
+    const std::int32_t product = static_cast<std::int32_t>((wide * multiplier + 0x40000000) >> 31);
+    const std::int32_t mask = static_cast<std::int32_t>((std::int64_t{1} << right) - 1);
+    const std::int32_t remainder = (product & mask) - (product < 0);
+    return (product >> right) + (remainder > (mask >> 1));
+}
+
+static void write_whole(const QuantizedPanel& panel, const std::int32_t* sums, std::uint8_t* out) {
+    const std::int32_t low = static_cast<std::int32_t>(panel.low), high = static_cast<std::int32_t>(panel.high);
+    for (std::int64_t c = 0; c < panel.channels; ++c) {
+        const std::int64_t code =
+            std::int64_t{by_whole_numbers(sums[c], panel.multiplier[c], panel.right[c])} + panel.zero_point;
+        out[c] = static_cast<std::uint8_t>(code < low ? low : code > high ? high : code);
+    }
+}
+
+// Sums of an output that has a scale and a zero point of its own.
+static void write_own(const QuantizedPanel& panel, const std::int32_t* sums, float scale, std::int32_t zero, float* out) {
+    for (std::int64_t c = 0; c < panel.channels; ++c) {
+        const float value = static_cast<float>(sums[c] - zero * panel.sums[c]) * (scale * panel.scale[c]) + panel.shift[c];
+        out[c] = value > panel.low ? value : panel.low;
+    }
+}
+
 #if defined(WORKBENCH_VNNI)
 #include "quantized_vnni.inl"
 #else
@@ -76,15 +107,26 @@ static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::u
     }
 }
 
-// Sixteen sums of one output become bytes: scale, shift, clamp, round to even, add the zero point.
+static WORKBENCH_INLINE void keep_sums(__m256i first, __m256i second, std::int32_t* to) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), first);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8), second);
+}
+
+// Sixteen sums of one output become bytes: to real numbers, to codes, clamp, round to even.
 static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, __m256i first, __m256i second, std::uint8_t* out) {
     __m256i halves[2] = {first, second};
     for (int half = 0; half < 2; ++half) {
         __m256 value = _mm256_cvtepi32_ps(halves[half]);
-        value = _mm256_add_ps(_mm256_mul_ps(value, _mm256_loadu_ps(panel.scale + 8 * half)),
-                              _mm256_loadu_ps(panel.shift + 8 * half));
+        const __m256 scale = _mm256_loadu_ps(panel.scale + 8 * half), shift = _mm256_loadu_ps(panel.shift + 8 * half);
+        if (panel.how == Requantization::joined) {
+            value = _mm256_round_ps(_mm256_mul_ps(_mm256_add_ps(value, shift), scale), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+            value = _mm256_add_ps(value, _mm256_set1_ps(panel.zero));
+        } else {
+            value = _mm256_add_ps(_mm256_mul_ps(_mm256_mul_ps(value, _mm256_set1_ps(panel.input_scale)), scale), shift);
+            value = _mm256_add_ps(_mm256_mul_ps(value, _mm256_set1_ps(panel.inverse)), _mm256_set1_ps(panel.zero));
+        }
         value = _mm256_max_ps(_mm256_min_ps(value, _mm256_set1_ps(panel.high)), _mm256_set1_ps(panel.low));
-        halves[half] = _mm256_add_epi32(_mm256_cvtps_epi32(value), _mm256_set1_epi32(panel.zero_point));
+        halves[half] = _mm256_cvtps_epi32(value);
     }
     const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(halves[0], halves[1]), 0xd8);
     const __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
@@ -133,12 +175,19 @@ static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::u
         }
 }
 
+static WORKBENCH_INLINE void keep_sums(const Sums& first, const Sums& second, std::int32_t* to) {
+    for (int c = 0; c < 16; ++c) to[c] = (c < 8 ? first : second).lane[c % 8];
+}
+
 static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, Sums first, Sums second, std::uint8_t* out) {
     for (std::int64_t c = 0; c < panel.channels; ++c) {
-        float value = static_cast<float>((c < 8 ? first : second).lane[c % 8]) * panel.scale[c] + panel.shift[c];
+        const float sum = static_cast<float>((c < 8 ? first : second).lane[c % 8]);
+        float value = panel.how == Requantization::joined
+                          ? __builtin_nearbyintf((sum + panel.shift[c]) * panel.scale[c]) + panel.zero
+                          : (sum * panel.input_scale * panel.scale[c] + panel.shift[c]) * panel.inverse + panel.zero;
         value = value < panel.high ? value : panel.high;
         value = value > panel.low ? value : panel.low;
-        out[c] = static_cast<std::uint8_t>(static_cast<std::int32_t>(__builtin_nearbyintf(value)) + panel.zero_point);
+        out[c] = static_cast<std::uint8_t>(static_cast<std::int32_t>(__builtin_nearbyintf(value)));
     }
 }
 
@@ -156,6 +205,17 @@ static WORKBENCH_INLINE Sums larger(Sums a, Sums b) {
 
 #endif
 
+// Sixteen sums of output `at` go where they are wanted; outputs lie `step` apart there.
+static WORKBENCH_INLINE void finish(const QuantizedPanel& panel, Sums first, Sums second, const QuantizedTarget& target,
+                                    std::int64_t at, std::int64_t step) {
+    std::int32_t kept[16];
+    if (target.bytes && panel.how != Requantization::whole) return write_bytes(panel, first, second, target.bytes + at * step);
+    if (!target.bytes && !target.scales) return write_floats(panel, first, second, target.floats + at * step);
+    keep_sums(first, second, kept);
+    if (target.bytes) return write_whole(panel, kept, target.bytes + at * step);
+    write_own(panel, kept, target.scales[at], target.zeros[at], target.floats + at * step);
+}
+
 // The largest of each 2 x 2 outputs. Scales are positive, so the largest sum is the largest result.
 static void quantized_pooled(const QuantizedPlane& plane, const QuantizedPanel& panel, std::uint8_t* out) {
     for (std::int64_t y = 0; y + 2 <= plane.height; y += 2) {
@@ -166,15 +226,15 @@ static void quantized_pooled(const QuantizedPlane& plane, const QuantizedPanel& 
                                              corner + plane.row_step + plane.pixel_step};
             Sums sums[4][2];
             tile_sums(panel, pixels, wide, sums);
-            write_bytes(panel, larger(larger(sums[0][0], sums[1][0]), larger(sums[2][0], sums[3][0])),
-                        larger(larger(sums[0][1], sums[1][1]), larger(sums[2][1], sums[3][1])), out);
+            finish(panel, larger(larger(sums[0][0], sums[1][0]), larger(sums[2][0], sums[3][0])),
+                   larger(larger(sums[0][1], sums[1][1]), larger(sums[2][1], sums[3][1])), {out, nullptr, nullptr, nullptr}, 0, 0);
         }
     }
 }
 
-// Outputs first..last of the plane in row-major order, to bytes or (when `bytes` is null) to floats.
+// Outputs first..last of the plane in row-major order.
 static void quantized_outputs(const QuantizedPlane& plane, const QuantizedPanel& panel, std::int64_t first,
-                              std::int64_t last, std::uint8_t* bytes, float* floats) {
+                              std::int64_t last, const QuantizedTarget& target) {
     for (std::int64_t i = first; i < last; i += 4) {
         const std::uint8_t* pixels[4];
         bool wide = false;
@@ -186,12 +246,7 @@ static void quantized_outputs(const QuantizedPlane& plane, const QuantizedPanel&
         }
         Sums sums[4][2];
         tile_sums(panel, pixels, wide, sums);
-        for (int k = 0; k < 4 && i + k < last; ++k) {
-            if (bytes)
-                write_bytes(panel, sums[k][0], sums[k][1], bytes + (i + k) * plane.channels);
-            else
-                write_floats(panel, sums[k][0], sums[k][1], floats + (i + k) * plane.channels);
-        }
+        for (int k = 0; k < 4 && i + k < last; ++k) finish(panel, sums[k][0], sums[k][1], target, i + k, plane.channels);
     }
 }
 

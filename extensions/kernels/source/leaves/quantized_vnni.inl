@@ -41,19 +41,28 @@ static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::u
 }
 
 static WORKBENCH_INLINE __m512 real_values(const QuantizedPanel& panel, int block, __m512i sums) {
-    return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), _mm512_loadu_ps(panel.scale + 16 * block),
-                           _mm512_loadu_ps(panel.shift + 16 * block));
+    return _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_loadu_ps(panel.scale + 16 * block)),
+                         _mm512_loadu_ps(panel.shift + 16 * block));
 }
 
-// The sums of one output become bytes: scale, shift, clamp, round to even, add the zero point.
+// The sums of one output become bytes: to real numbers, to codes, clamp, round to even.
 template <int blocks>
 static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, const __m512i (&sums)[blocks], std::uint8_t* out) {
     const __m512 high = _mm512_set1_ps(panel.high), low = _mm512_set1_ps(panel.low);
-    const __m512i zero = _mm512_set1_epi32(panel.zero_point);
+    const __m512 input_scale = _mm512_set1_ps(panel.input_scale);
+    const __m512 inverse = _mm512_set1_ps(panel.inverse), zero = _mm512_set1_ps(panel.zero);
     __m128i bytes[blocks];
     for (int b = 0; b < blocks; ++b) {
-        const __m512 value = _mm512_max_ps(_mm512_min_ps(real_values(panel, b, sums[b]), high), low);
-        bytes[b] = _mm512_cvtepi32_epi8(_mm512_add_epi32(_mm512_cvtps_epi32(value), zero));
+        __m512 value = _mm512_cvtepi32_ps(sums[b]);
+        const __m512 scale = _mm512_loadu_ps(panel.scale + 16 * b), shift = _mm512_loadu_ps(panel.shift + 16 * b);
+        if (panel.how == Requantization::joined) {
+            value = _mm512_roundscale_ps(_mm512_mul_ps(_mm512_add_ps(value, shift), scale), 0);
+            value = _mm512_add_ps(value, zero);
+        } else {
+            value = _mm512_add_ps(_mm512_mul_ps(_mm512_mul_ps(value, input_scale), scale), shift);
+            value = _mm512_add_ps(_mm512_mul_ps(value, inverse), zero);
+        }
+        bytes[b] = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_max_ps(_mm512_min_ps(value, high), low)));
     }
     if (panel.channels == 16 * blocks) {
         for (int b = 0; b < blocks; ++b) _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16 * b), bytes[b]);
@@ -74,6 +83,18 @@ static WORKBENCH_INLINE void write_floats(const QuantizedPanel& panel, const __m
     }
 }
 
+// The sums of output `at` go where they are wanted; outputs lie `step` apart there.
+template <int blocks>
+static WORKBENCH_INLINE void finish(const QuantizedPanel& panel, const __m512i (&sums)[blocks], const QuantizedTarget& target,
+                                    std::int64_t at, std::int64_t step) {
+    if (target.bytes && panel.how != Requantization::whole) return write_bytes(panel, sums, target.bytes + at * step);
+    if (!target.bytes && !target.scales) return write_floats(panel, sums, target.floats + at * step);
+    std::int32_t kept[16 * blocks];
+    for (int b = 0; b < blocks; ++b) _mm512_storeu_si512(kept + 16 * b, sums[b]);
+    if (target.bytes) return write_whole(panel, kept, target.bytes + at * step);
+    write_own(panel, kept, target.scales[at], target.zeros[at], target.floats + at * step);
+}
+
 template <int blocks>
 static WORKBENCH_INLINE void pooled(const QuantizedPlane& plane, const QuantizedPanel& panel, std::uint8_t* out) {
     for (std::int64_t y = 0; y + 2 <= plane.height; y += 2) {
@@ -86,15 +107,15 @@ static WORKBENCH_INLINE void pooled(const QuantizedPlane& plane, const Quantized
             for (int b = 0; b < blocks; ++b)
                 sums[0][b] = _mm512_max_epi32(_mm512_max_epi32(sums[0][b], sums[1][b]),
                                               _mm512_max_epi32(sums[2][b], sums[3][b]));
-            write_bytes(panel, sums[0], out);
+            finish(panel, sums[0], {out, nullptr, nullptr, nullptr}, 0, 0);
         }
     }
 }
 
-// Up to `pixels` outputs from (y, x) on in row-major order, which are moved past them.
+// Up to `pixels` outputs from output `at` on, which is (y, x), in row-major order; these are moved past them.
 template <int pixels, int blocks>
 static WORKBENCH_INLINE void one_tile(const QuantizedPlane& plane, const QuantizedPanel& panel, std::int64_t& y,
-                                      std::int64_t& x, std::int64_t count, std::uint8_t* bytes, float* floats) {
+                                      std::int64_t& x, std::int64_t at, std::int64_t count, const QuantizedTarget& target) {
     const std::uint8_t* corners[pixels];
     for (int k = 0; k < pixels; ++k) {
         corners[k] = plane.image + y * plane.row_step + x * plane.pixel_step;
@@ -103,21 +124,19 @@ static WORKBENCH_INLINE void one_tile(const QuantizedPlane& plane, const Quantiz
     if (++x == plane.width) x = 0, ++y;
     __m512i sums[pixels][blocks];
     tile_sums(panel, corners, sums);
-    for (int k = 0; k < pixels && k < count; ++k)
-        if (bytes)
-            write_bytes(panel, sums[k], bytes + k * plane.channels);
-        else
-            write_floats(panel, sums[k], floats + k * plane.channels);
+    for (int k = 0; k < pixels && k < count; ++k) finish(panel, sums[k], target, at + k, plane.channels);
 }
 
 template <int blocks>
 static WORKBENCH_INLINE void outputs(const QuantizedPlane& plane, const QuantizedPanel& panel, std::int64_t first,
-                                     std::int64_t last, std::uint8_t* bytes, float* floats) {
+                                     std::int64_t last, const QuantizedTarget& target) {
     constexpr int pixels = 4;
     std::int64_t y = first / plane.width, x = first % plane.width;
     for (std::int64_t i = first; i < last; i += pixels)
-        one_tile<pixels, blocks>(plane, panel, y, x, last - i, bytes ? bytes + i * plane.channels : nullptr,
-                                 floats ? floats + i * plane.channels : nullptr);
+        if (last - i == 1)  // one row by a matrix: the others would cost as much
+            one_tile<1, blocks>(plane, panel, y, x, i, 1, target);
+        else
+            one_tile<pixels, blocks>(plane, panel, y, x, i, last - i, target);
 }
 
 // The largest of each 2 x 2 outputs. Scales are positive, so the largest sum is the largest result.
@@ -130,13 +149,13 @@ static void quantized_pooled(const QuantizedPlane& plane, const QuantizedPanel& 
     }
 }
 
-// Outputs first..last of the plane in row-major order, to bytes or (when `bytes` is null) to floats.
+// Outputs first..last of the plane in row-major order.
 static void quantized_outputs(const QuantizedPlane& plane, const QuantizedPanel& panel, std::int64_t first,
-                              std::int64_t last, std::uint8_t* bytes, float* floats) {
+                              std::int64_t last, const QuantizedTarget& target) {
     switch (panel.blocks) {
-        case 1: return outputs<1>(plane, panel, first, last, bytes, floats);
-        case 2: return outputs<2>(plane, panel, first, last, bytes, floats);
-        case 3: return outputs<3>(plane, panel, first, last, bytes, floats);
-        default: return outputs<4>(plane, panel, first, last, bytes, floats);
+        case 1: return outputs<1>(plane, panel, first, last, target);
+        case 2: return outputs<2>(plane, panel, first, last, target);
+        case 3: return outputs<3>(plane, panel, first, last, target);
+        default: return outputs<4>(plane, panel, first, last, target);
     }
 }

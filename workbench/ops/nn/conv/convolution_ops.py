@@ -238,7 +238,9 @@ def _gradient(name: str, **own: Any) -> Op:
 
 
 _SERVED = {
+    1: weighted("quantized_conv1d", absorbs=("relu",), settings={"relu": False}),
     2: weighted("quantized_conv2d", absorbs=("relu", "pool"), settings={"pool": False, "relu": False}),
+    3: weighted("quantized_conv3d", absorbs=("relu",), settings={"relu": False}),
 }
 """By number of spatial dims: which op computes it on codes."""
 
@@ -291,7 +293,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
         bad=lambda: _bad(n),
         properties=frozenset({"narrow"}),
         batch=batching.convolution,
-        quantized=_SERVED.get(n, weighted()),
+        quantized=_SERVED[n],
     )
     to_input = _gradient(
         f"{name}_input_gradient",

@@ -21,7 +21,8 @@ from workbench.ops.nn.conv.window_geometry import (
 from workbench.ops.offer import offered
 
 
-def _check_channels(x: Dims, weight: Dims, bias: Dims | None, groups: int, n: int, op: str) -> None:
+def check_channels(x: Dims, weight: Dims, bias: Dims | None, groups: int, n: int, op: str) -> None:
+    """Refuse a weight [C, O / groups, ...] and a bias that do not go with an input of these dims."""
     if len(weight.sizes) != n + 2:
         raise DimensionError(
             f"Expected {n + 2}D weight to {op}, but got {len(weight.sizes)}D.",
@@ -84,7 +85,7 @@ def _transposed(
         )
     x, added = batched(input, n, op)
     dims, its = dims_of(x), dims_of(weight)
-    _check_channels(dims, its, None if bias is None else dims_of(bias), groups, n, op)
+    check_channels(dims, its, None if bias is None else dims_of(bias), groups, n, op)
     sizes = tuple(
         (size - 1) * s - 2 * p + d * (k - 1) + e + 1
         for size, s, p, d, k, e in zip(

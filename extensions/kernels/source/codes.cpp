@@ -1,0 +1,66 @@
+// Elementwise work on codes: tables of 256 results for functions of one operand, sums and products of two.
+#include "codes.hpp"
+
+#define WORKBENCH_LEAVES "leaves/codes.inl"
+#include "dispatch.hpp"
+#include "threads.hpp"
+
+namespace workbench {
+namespace {
+
+constexpr std::int64_t codes_of_a_thread = 65536;
+
+nb::object look_up_codes(const Input<std::uint8_t>& codes, const Plain<std::uint8_t>& table) {
+    if (shape_of(table) != Dims{256}) refuse("a table of codes has shape " + text(shape_of(table)) + "; expected [256]");
+    const Dims shape = shape_of(codes), order = dense_strides_like(shape, strides_of(codes));
+    Output<std::uint8_t> out(shape, order);
+    {
+        KernelScope scope;
+        const Dense<std::uint8_t> input(codes, order);
+        parallel_for(count_of(shape), codes_of_a_thread, [&](std::int64_t begin, std::int64_t end) {
+            LEAF(look_up)(input.data() + begin, table.data(), end - begin, out.data() + begin);
+        });
+    }
+    return out.to_python();
+}
+
+template <bool product>
+nb::object combine_codes(const Input<std::uint8_t>& a, double a_scale, std::int64_t a_zero, const Input<std::uint8_t>& b,
+                         double b_scale, std::int64_t b_zero, double scale, std::int64_t zero, std::int64_t low, std::int64_t high) {
+    const Dims shape = shape_of(a), order = dense_strides_like(shape, strides_of(a));
+    if (shape_of(b) != shape) refuse("codes of " + text(shape) + " and of " + text(shape_of(b)) + " are combined; expected one shape");
+    if (low < 0 || high > 255 || low > high)
+        refuse("codes from " + std::to_string(low) + " to " + std::to_string(high) + " do not fit; give a range within 0 to 255");
+    Output<std::uint8_t> out(shape, order);
+    {
+        KernelScope scope;
+        const Dense<std::uint8_t> left(a, order), right(b, order);
+        const CodesIn of_a{static_cast<float>(a_scale), static_cast<float>(a_zero)};
+        const CodesIn of_b{static_cast<float>(b_scale), static_cast<float>(b_zero)};
+        const CodesOut to{1.f / static_cast<float>(scale), static_cast<float>(zero), static_cast<float>(low),
+                          static_cast<float>(high)};
+        parallel_for(count_of(shape), codes_of_a_thread, [&](std::int64_t begin, std::int64_t end) {
+            const std::uint8_t *x = left.data() + begin, *y = right.data() + begin;
+            if constexpr (product)
+                LEAF(multiply_codes)(x, of_a, y, of_b, end - begin, to, out.data() + begin);
+            else
+                LEAF(add_codes)(x, of_a, y, of_b, end - begin, to, out.data() + begin);
+        });
+    }
+    return out.to_python();
+}
+
+}  // namespace
+
+void bind_codes(nb::module_& module) {
+    using nb::arg;
+    module.def("look_up_codes", &look_up_codes, arg("codes").noconvert(), arg("table").noconvert());
+    const auto combining = [&](const char* name, auto function) {
+        module.def(name, function, arg("a").noconvert(), arg("a_scale"), arg("a_zero"), arg("b").noconvert(), arg("b_scale"),
+                   arg("b_zero"), arg("scale"), arg("zero"), arg("low"), arg("high"));
+    };
+    combining("add_codes", &combine_codes<false>);
+    combining("multiply_codes", &combine_codes<true>);
+}
+
+}  // namespace workbench

@@ -1,0 +1,173 @@
+// The affine map on codes: weights packed once, sums exact. See quantized.hpp for how results are made of sums.
+#include "quantized_linear.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "quantize.hpp"
+#define WORKBENCH_LEAVES "leaves/quantized_linear.inl"
+#define WORKBENCH_LEAVES_VNNI
+#include "dispatch.hpp"
+#include "threads.hpp"
+
+namespace workbench {
+namespace {
+
+Dims checked(Dims shape) {
+    if (shape.size() != 2 || count_of(shape) == 0)
+        refuse("quantized linear weight has shape " + text(shape) + "; expected [out, in]");
+    if (shape[1] > (1 << 16))
+        refuse("quantized linear weight " + text(shape) + " sums more than 2^16 products; 32 bits may not hold them");
+    return shape;
+}
+
+// Scale and zero point of a range that holds zero, for codes from 0 to `highest`: as FBGEMM chooses them, in double
+// precision; the zero point is taken from the end that it is told more precisely by.
+void choose(float least, float most, std::int64_t highest, float& scale, std::int32_t& zero) {
+    constexpr float smallest = 6.1e-5f;
+    const double codes = static_cast<double>(highest);
+    float step = static_cast<float>((static_cast<double>(most) - least) / codes);
+    if (step == 0.f || std::isinf(1.f / step) || !std::isfinite(step)) step = 0.1f;
+    if (step < smallest) {
+        const float before = step;
+        step = smallest;
+        if (least == 0.f) {
+            most = step * static_cast<float>(highest);
+        } else if (most == 0.f) {
+            least = -step * static_cast<float>(highest);
+        } else {
+            const float factor = smallest / before;
+            least *= factor, most *= factor;
+        }
+    }
+    const double from_least = -least / static_cast<double>(step), from_most = codes - most / static_cast<double>(step);
+    const double error_least = std::fabs(least / static_cast<double>(step));
+    const double error_most = codes + std::fabs(most / static_cast<double>(step));
+    const double found = error_least < error_most ? from_least : from_most;
+    zero = static_cast<std::int32_t>(std::nearbyint(std::clamp(found, 0.0, codes)));
+    scale = step;
+}
+
+}  // namespace
+
+Packing packing_for_this_cpu() { return has_vnni() ? Packing::wide : Packing::narrow; }
+
+PackedQuantizedLinear::PackedQuantizedLinear(const Input<std::int8_t>& weight, const Input<float>& weight_scales,
+                                             const std::optional<Input<float>>& bias)
+    : shape_(checked(shape_of(weight))), channels_(shape_[0], weight_scales, bias),
+      weights_(row_major(weight).data(), shape_[0], 1, shape_[1], packing_for_this_cpu()) {
+    std::vector<std::int32_t> offsets;
+    for (std::int64_t step = 0; step < weights_.steps(); ++step) offsets.push_back(static_cast<std::int32_t>(step * 4));
+    for (std::int64_t p = 0; p < weights_.panels(); ++p) offsets_.push_back(weights_.reorder(p, offsets));
+}
+
+nb::object PackedQuantizedLinear::run(const Input<std::uint8_t>& x, double x_scale, std::int64_t x_zero,
+                                      std::optional<double> out_scale, std::int64_t out_zero, bool relu,
+                                      std::int64_t highest, const std::string& requantization) {
+    const Quantization q(x_scale, x_zero, out_scale.value_or(1.0), out_zero, relu, highest, requantization);
+    const Dims input = shape_of(x);
+    count_of(input);
+    if (input.empty() || input.back() != shape_[1])
+        refuse("quantized linear input has shape " + text(input) + "; expected [..., " + std::to_string(shape_[1]) + "]");
+    Dims result = input;
+    result.back() = shape_[0];
+    const std::int64_t inputs = shape_[1], rows = count_of(input) / inputs;
+    const auto into = [&](auto out, QuantizedTarget target) {
+        if (rows) {
+            KernelScope scope;
+            const auto dense = row_major(x);
+            const std::uint8_t* data = dense.data();
+            Buffer<std::uint8_t> copy;
+            if (inputs % 4) {  // the last step of the last row reads on
+                copy = Buffer<std::uint8_t>(rows * inputs + quantized_slack);
+                std::memcpy(copy.data(), data, static_cast<std::size_t>(rows * inputs));
+                std::memset(copy.data() + rows * inputs, 0, quantized_slack);
+                data = copy.data();
+            }
+            multiply(data, rows, [&](std::int64_t p) { return channels_.panel(weights_, p, 0, q, !out_scale); }, target);
+        }
+        return out->to_python();
+    };
+    if (out_scale) {
+        auto out = Output<std::uint8_t>::row_major(result);
+        return into(&out, {out.data(), nullptr, nullptr, nullptr});
+    }
+    auto out = Output<float>::row_major(result);
+    return into(&out, {nullptr, out.data(), nullptr, nullptr});
+}
+
+nb::object PackedQuantizedLinear::run_dynamic(const Input<float>& x, bool by_row, std::int64_t highest, bool relu) {
+    const Dims input = shape_of(x);
+    count_of(input);
+    if (input.empty() || input.back() != shape_[1])
+        refuse("quantized linear input has shape " + text(input) + "; expected [..., " + std::to_string(shape_[1]) + "]");
+    if (highest < 1 || highest > 255)
+        refuse("quantized linear: the highest code is " + std::to_string(highest) + "; it must be 1 to 255");
+    Dims result = input;
+    result.back() = shape_[0];
+    auto out = Output<float>::row_major(result);
+    if (count_of(input)) {
+        KernelScope scope;
+        multiply(row_major(x).data(), count_of(input) / shape_[1], by_row, highest, relu, out.data());
+    }
+    return out.to_python();
+}
+
+void PackedQuantizedLinear::multiply(const float* x, std::int64_t rows, bool by_row, std::int64_t highest, bool relu,
+                                     float* out) const {
+    const std::int64_t inputs = shape_[1];
+    const Buffer<std::uint8_t> codes(rows * inputs + quantized_slack);
+    const Buffer<float> scales(rows);
+    const Buffer<std::int32_t> zeros(rows);
+    std::memset(codes.data() + rows * inputs, 0, quantized_slack);
+    const auto quantize = [&](std::int64_t from, std::int64_t to) {
+        const std::int64_t count = (to - from) * inputs;
+        float least, most;
+        LEAF_VNNI(range_with_zero)(x + from * inputs, count, &least, &most);
+        choose(least, most, highest, scales.data()[from], zeros.data()[from]);
+        const float scale = scales.data()[from], inverse = 1.f / scale, zero = static_cast<float>(zeros.data()[from]);
+        LEAF_VNNI(quantize_unsigned)(x + from * inputs, Grid{&scale, &inverse, &zero, 0}, count, 0.f,
+                                     static_cast<float>(highest), codes.data() + from * inputs);
+    };
+    if (by_row) {
+        parallel_for(rows, grain_for(inputs), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t row = begin; row < end; ++row) quantize(row, row + 1);
+        });
+    } else {
+        quantize(0, rows);
+        std::fill_n(scales.data(), rows, scales.data()[0]);
+        std::fill_n(zeros.data(), rows, zeros.data()[0]);
+    }
+    multiply(codes.data(), rows, [&](std::int64_t p) { return channels_.panel(weights_, p, relu); },
+             {nullptr, out, scales.data(), zeros.data()});
+}
+
+template <typename Make>
+void PackedQuantizedLinear::multiply(const std::uint8_t* data, std::int64_t rows, Make&& make, QuantizedTarget target) const {
+    const std::int64_t inputs = shape_[1];
+    Buffer<std::uint8_t> wide;
+    if (!has_vnni()) {
+        wide = Buffer<std::uint8_t>(rows);
+        for (std::int64_t row = 0; row < rows; ++row) wide.data()[row] = LEAF(any_wide)(data + row * inputs, inputs);
+    }
+    const QuantizedPlane plane{data, inputs, 0, rows, 1, wide.data(), shape_[0]};
+    // Items are 32 rows by a panel.
+    constexpr std::int64_t high = 32;
+    const std::int64_t bands = (rows + high - 1) / high;
+    // Few rows wait for the weights: they take as long as several.
+    const std::int64_t products = std::clamp<std::int64_t>(rows, 4, high) * inputs * shape_[0] / weights_.panels();
+    parallel_for(bands * weights_.panels(), 1 + products_of_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t item = begin; item < end; ++item) {
+            const std::int64_t first = item % bands * high;
+            QuantizedPanel panel = make(item / bands);
+            panel.offsets = offsets_[static_cast<std::size_t>(item / bands)].data();
+            QuantizedTarget to = target;
+            if (to.bytes) to.bytes += panel.first;
+            if (to.floats) to.floats += panel.first;
+            LEAF_VNNI(quantized_outputs)(plane, panel, first, std::min(rows, first + high), to);
+        }
+    });
+}
+
+}  // namespace workbench

@@ -1,0 +1,41 @@
+// The affine map on codes, whose weights are packed once; what recurrent layers multiply with, too.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "quantized_channels.hpp"
+
+namespace workbench {
+
+Packing packing_for_this_cpu();
+
+constexpr std::int64_t quantized_slack = 64;  // bytes that a last step may read beyond its input
+constexpr std::int64_t products_of_a_thread = 4000000;  // that take as long as waking another thread
+
+class PackedQuantizedLinear {
+   public:
+    PackedQuantizedLinear(const Input<std::int8_t>& weight, const Input<float>& weight_scales,
+                          const std::optional<Input<float>>& bias);
+
+    nb::object run(const Input<std::uint8_t>& x, double x_scale, std::int64_t x_zero, std::optional<double> out_scale,
+                   std::int64_t out_zero, bool relu, std::int64_t highest, const std::string& requantization);
+    // Of floats, which are quantized to codes up to `highest` first: all of them alike, or each row by its own range.
+    nb::object run_dynamic(const Input<float>& x, bool by_row, std::int64_t highest, bool relu);
+
+    // The same on `rows` rows that lie together, into `out`. Called without Python's lock.
+    void multiply(const float* x, std::int64_t rows, bool by_row, std::int64_t highest, bool relu, float* out) const;
+    std::int64_t inputs() const { return shape_[1]; }
+    std::int64_t outputs() const { return shape_[0]; }
+
+   private:
+    template <typename Make>
+    void multiply(const std::uint8_t* data, std::int64_t rows, Make&& make, QuantizedTarget target) const;
+
+    const Dims shape_;
+    const Channels channels_;
+    const PackedWeights weights_;
+    std::vector<std::vector<std::int32_t>> offsets_;  // per panel
+};
+
+}  // namespace workbench

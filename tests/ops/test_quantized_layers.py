@@ -1,0 +1,107 @@
+"""Layers on codes: every engine's kernel gives what NumPy gives with whole numbers, to the last code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.ops.quantized_layers import LAYERS, Layer, run
+
+ENGINES = ["qnnpack", "onednn", "x86", "fbgemm"]
+
+
+@pytest.fixture(autouse=True)
+def engine_as_before() -> Iterator[None]:
+    before = wb.backends.quantized.engine
+    yield
+    wb.backends.quantized.engine = before
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("layer", LAYERS, ids=str)
+def test_kernels_agree_with_whole_numbers(layer: Layer, engine: str) -> None:
+    wb.backends.quantized.engine = engine
+    for ties in (False, True):
+        for relu in (False, True):
+            for per_channel in (False, True):
+                codes = layer.codes(ties, relu, per_channel)
+                for bias in (False, True):
+                    found = run(layer, codes, relu, bias, oracle=False)
+                    expected = run(layer, codes, relu, bias, oracle=True)
+                    assert np.ptp(expected) > 20
+                    np.testing.assert_array_equal(found, expected)
+
+
+def _exact(layer: Layer, codes: Any) -> Any:
+    """Return real results of an affine map, in double precision."""
+    x, weight, bias, scale, zero = codes
+    sums = (x.codes.astype(float) - x.zero_point) @ weight.codes.astype(float).T
+    return (sums * x.scale * np.asarray(weight.scale) + bias) / scale + zero
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_engine_rounds_to_the_nearest_code(engine: str) -> None:
+    wb.backends.quantized.engine = engine
+    layer = LAYERS[-2]
+    codes = layer.codes(False, False, True)
+    found = run(layer, codes, relu=False, bias=True, oracle=False).astype(float)
+    exact = np.clip(_exact(layer, codes), 0, 255)
+    # A bias rounded to 32 bits moves a result by less than a hundredth of a code.
+    assert np.abs(found - exact).max() < (0.51 if engine == "qnnpack" else 0.501)
+
+
+def test_engines_differ_at_halves_only() -> None:
+    differing = {False: 0, True: 0}
+    for layer in LAYERS[:9]:
+        for ties in (False, True):
+            codes, found = layer.codes(ties, False, True), {}
+            for engine in ENGINES:
+                wb.backends.quantized.engine = engine
+                found[engine] = run(layer, codes, relu=False, bias=True, oracle=False).astype(int)
+            apart = {engine: np.abs(found[engine] - found["onednn"]) for engine in ENGINES}
+            assert max(one.max() for one in apart.values()) <= 1
+            assert not apart["x86"].any()
+            differing[ties] += int((apart["fbgemm"] > 0).sum())
+    assert differing[False] == 0 < differing[True]
+
+
+def test_an_unknown_engine_is_refused_and_changes_nothing() -> None:
+    wb.backends.quantized.engine = "onednn"
+    with pytest.raises(
+        wb.QuantizationError, match="there is no quantized engine 'gpu'; there are 'qnnpack', 'onednn'"
+    ):
+        wb.backends.quantized.engine = "gpu"
+    assert wb.backends.quantized.engine == "onednn"
+    assert wb.backends.quantized.supported_engines == ENGINES
+
+
+F = wb.quantization.quantized.functional
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda x, w: F.conv2d(x.dequantize(), w, None), "quantized conv2d takes a quantized tensor, and got float32"),
+        (lambda x, w: F.conv2d(x, w.dequantize(), None), "quantized conv2d takes a quantized tensor"),
+        (lambda x, w: F.conv2d(x, w, None, padding_mode="reflect"), "pads with zeros, not by 'reflect'"),
+        (lambda x, w: F.conv2d(x, w, None, dtype=wb.qint8), "writes quint8, not qint8"),
+        (lambda x, w: F.conv_transpose2d(x, w, None, output_padding=1), "smaller than either stride or dilation"),
+        (lambda x, w: F.linear(x.dequantize(), w), "quantized linear takes a quantized tensor"),
+    ],
+)  # fmt: skip
+def test_refusals(act: Any, message: str) -> None:
+    x = wb.quantize_per_tensor(wb.ones(1, 2, 4, 4), 0.1, 3, wb.quint8)
+    w = wb.quantize_per_tensor(wb.ones(2, 2, 2, 2), 0.1, 0, wb.qint8)
+    with pytest.raises(wb.QuantizationError, match=message):
+        act(x, w)
+
+
+def test_names_stay() -> None:
+    named = wb.quantize_per_tensor(wb.ones(1, 2, 4, 4, names=("N", "C", "H", "W")), 0.1, 3, wb.quint8)
+    turned = wb.quantize_per_tensor(wb.ones(2, 3, 2, 2), 0.1, 0, wb.qint8)
+    y = F.conv_transpose2d(named, turned, None, stride=2)
+    assert (y.names, y.shape) == (("N", "C", "H", "W"), (1, 3, 8, 8))

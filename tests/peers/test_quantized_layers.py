@@ -1,0 +1,109 @@
+"""Layers on codes against PyTorch's engines, code by code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.ops.quantized_layers import LAYERS, Layer, run
+
+torch = pytest.importorskip("torch")
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def engines_as_before() -> Iterator[None]:
+    before = wb.backends.quantized.engine, torch.backends.quantized.engine
+    yield
+    wb.backends.quantized.engine, torch.backends.quantized.engine = before
+
+
+def tensor(q: Any) -> Any:
+    codes = torch.tensor(np.array(q.codes))
+    if q.axis is None:
+        return torch._make_per_tensor_quantized_tensor(codes, q.scale, q.zero_point)
+    scales, zeros = torch.tensor(np.array(q.scale)), torch.tensor(np.array(q.zero_point))
+    return torch._make_per_channel_quantized_tensor(codes, scales, zeros, q.axis)
+
+
+def theirs(layer: Layer, codes: Any, relu: bool, bias: bool) -> Any:
+    x, weight, added, scale, zero = codes
+    offered = torch.ops.quantized
+    name = layer.kind + ("_relu" if relu else "")
+    values = torch.tensor(added) if bias else None
+    if layer.kind == "linear":
+        layer_of_theirs = offered.linear_prepack(tensor(weight), values)
+    else:
+        given = dict(layer.geometry)
+        keys = ["stride", "padding", *(["output_padding"] if layer.transposed else []), "dilation"]
+        settings = [list(given[key]) for key in keys]
+        layer_of_theirs = getattr(offered, f"{layer.kind}_prepack")(
+            tensor(weight), values, *settings, given["groups"]
+        )
+    return getattr(offered, name)(tensor(x), layer_of_theirs, scale, zero).int_repr().numpy()
+
+
+def compare(layer: Layer, engine: str, ties: bool, highest: int = 255) -> tuple[int, int]:
+    """Return how many codes differ, of how many."""
+    wb.backends.quantized.engine = torch.backends.quantized.engine = engine
+    differ = count = 0
+    for relu in (False, True):
+        for per_channel in (False, True):
+            if layer.transposed and (relu or per_channel):
+                continue  # PyTorch has neither
+            codes = layer.codes(ties, relu, per_channel, highest)
+            for bias in (False, True):
+                found = run(layer, codes, relu, bias, oracle=False)
+                expected = theirs(layer, codes, relu, bias)
+                assert found.shape == expected.shape
+                assert np.abs(found.astype(int) - expected).max() <= 1
+                differ += int((found != expected).sum())
+                count += found.size
+    return differ, count
+
+
+STRAIGHT = [layer for layer in LAYERS if not layer.transposed]
+TRANSPOSED = [layer for layer in LAYERS if layer.transposed]
+"""PyTorch has FBGEMM compute these: codes of its oneDNN, and of QNNPACK's volumes, are far from what floats give."""
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("engine", ["onednn", "x86"])
+@pytest.mark.parametrize("layer", STRAIGHT, ids=str)
+def test_codes_are_the_same(layer: Layer, engine: str, ties: bool) -> None:
+    assert compare(layer, engine, ties)[0] == 0
+
+
+@pytest.mark.parametrize("layer", LAYERS, ids=str)
+def test_codes_of_fbgemm_are_the_same(layer: Layer) -> None:
+    # Of seven bits: its depthwise convolutions run over with eight.
+    assert compare(layer, "fbgemm", ties=False, highest=127)[0] == 0
+
+
+@pytest.mark.parametrize("layer", TRANSPOSED, ids=str)
+def test_transposed_convolutions_agree_with_floats(layer: Layer) -> None:
+    x, weight, bias, scale, zero = layer.codes(False, False, False)
+    given = dict(layer.geometry)
+    function = getattr(torch.nn.functional, layer.kind)
+    keys = ("stride", "padding", "output_padding", "groups", "dilation")
+    operands = [torch.tensor(one).double() for one in (x.dequantize(), weight.dequantize(), bias)]
+    expected = np.rint(function(*operands, *(given[key] for key in keys)).numpy() / scale + zero)
+    for engine in wb.backends.quantized.supported_engines:
+        wb.backends.quantized.engine = engine
+        found = run(layer, (x, weight, bias, scale, zero), relu=False, bias=True, oracle=False)
+        assert (found != np.clip(expected, 0, 255)).mean() < 0.005
+
+
+@pytest.mark.parametrize("layer", STRAIGHT, ids=str)
+def test_whole_numbers_are_as_near_as_rounding_allows(layer: Layer) -> None:
+    # There a float multiplies the sum, and not a number of 31 bits: by half a code in a few hundred.
+    differ, count = compare(layer, "qnnpack", ties=False)
+    assert differ <= max(2, count // 200)
