@@ -16,6 +16,7 @@ from workbench.nn import Module
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.messages import Message
 from workbench.onnx.module import OnnxModule
+from workbench.onnx.scripts.scripted import is_script, scripted_graph
 from workbench.onnx.signatures import Signature
 from workbench.onnx.writing import families as _families  # noqa: F401
 from workbench.onnx.writing.graphs import Wanted, model_message
@@ -48,6 +49,10 @@ def save(
     metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Write a model as an ONNX file: a graph, or a module or function, which is traced on `examples`.
+
+    A script of `jit.script` keeps its control flow: what only a run decides becomes blocks of the file, and its lists
+    sequences. Numbers among its examples are those numbers in the file; a tensor without dims in the place of one is an
+    input.
 
     Sizes of inputs stay open, with the names of their dims where they have some; a size that the model needs as a
     number is one in the file. Parameters keep their names. Nodes are named by the modules that they come from.
@@ -93,7 +98,15 @@ def _message(
         output_names = output_names or [one.name for one in ports.outputs]
         dim_names = {**_names_in(ports), **(dim_names or {})}
     opset = 17 if opset is None else opset
-    graph = model.graph if opened else _graph_of(model, examples, training)
+    metadata = dict(metadata or {})
+    if is_script(model):
+        with _mode(model, training):
+            graph, raises = scripted_graph(model, examples)
+        if raises:
+            # A file computes on where the script would stop: whoever reads it is told.
+            metadata.setdefault("raises", "\n".join(raises))
+    else:
+        graph = model.graph if opened else _graph_of(model, examples, training)
     named = _checked_dims(graph, input_names, dim_names or {})
     fixed: dict[Symbol, int] = {} if dynamic else _of_today(graph, input_names, named)
     if type(opset) is not int:
@@ -106,7 +119,7 @@ def _message(
         fixed,
         bool(training),
         doc,
-        metadata or {},
+        metadata,
         ("workbench", __version__),
         ports,
     )

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.base.dtypes import DType, as_dtype, bool_, float64, int64
 from workbench.graph import Block, Control, NamedFunction, Value, called
 from workbench.graph.blocks import values_in
-from workbench.graph.types import TensorType
+from workbench.graph.types import ListType, TensorType
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.messages import Message
 from workbench.onnx.table import Version, find, operators
@@ -43,6 +43,8 @@ def _graph(body: Body, outputs: Any, name: str, inputs: list[Message]) -> Messag
     for one in outputs:
         known = _operand(body, one)
         if known is None or known not in made or known in names:
+            if isinstance(one, Value) and isinstance(one.type, ListType) and body.shared.opset < 14:
+                raise OnnxError("a block hands a sequence on, which it can from version 14 on: pass opset=14")
             known_here = body.shared.fresh(f"{name}/output")
             body.add("Identity", [known], [known_here], name=f"{name}/Identity")
             known = known_here

@@ -12,7 +12,8 @@ from workbench.base.size_expressions import Expression, Symbol, written
 from workbench.graph import Block, Graph, GraphError, Node, Value, called
 from workbench.graph.blocks import values_in
 from workbench.graph.passes.inline import inline
-from workbench.graph.types import TensorType, Type
+from workbench.graph.symbols import sized
+from workbench.graph.types import ListType, TensorType, Type
 from workbench.graph.walk import reads
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.messages import Message
@@ -64,7 +65,8 @@ def model_message(graph: Graph, wanted: Wanted) -> Message:
             f"files are written for versions {OLDEST} to {NEWEST} of the operators, not {wanted.opset}: 17 and 18 are "
             "read by most programs"
         )
-    return _Writer(inline(graph), wanted).model()
+    # A graph without functions is written as it is: what a script grows in a loop has no type that a pass could follow.
+    return _Writer(inline(graph) if graph.functions else graph, wanted).model()
 
 
 CODED = frozenset(
@@ -133,7 +135,8 @@ class _Writer:
             model.doc_string = wanted.doc
         model.graph = graph
         found = dict(wanted.metadata)
-        guards = [one for one in map(str, self.graph.guards) if one]
+        # Those of sizes that a run computes say nothing to who gives inputs.
+        guards = [str(one) for one in self.graph.guards if not one.later]
         if guards and "guards" not in found:
             # The format cannot ask them: whoever reads the file is told for which sizes it was written.
             found["guards"] = "\n".join(guards)
@@ -230,6 +233,13 @@ class _Writer:
         if port is not None and port.said.WhichOneof() is not None:
             # As the opened file had it.
             return Message("ValueInfo", name=name, type=port.said)
+        if isinstance(kind, ListType):
+            item = self.info("", kind.item).type
+            return Message(
+                "ValueInfo",
+                name=name,
+                type=Message("Type", sequence_type=Message("ItemType", elem_type=item)),
+            )
         if isinstance(kind, TensorType):
             dtype, sizes = storage(dtype_of(kind)), tuple(map(self._size, kind.sizes))
         elif kind in control.NUMBERS:
@@ -348,6 +358,7 @@ def _outputs(graph: Graph) -> list[Value]:
 def _needed(graph: Graph) -> set[Value]:
     """Return the values that the outputs need, those of blocks included, and those that show sizes."""
     found = set(values_in(graph.outputs))
+    shown = graph.symbols()
 
     def go(block: Block) -> None:
         for node in reversed(block.nodes):
@@ -355,12 +366,19 @@ def _needed(graph: Graph) -> set[Value]:
                 continue
             # What only a gradient is multiplied by is read by nothing here.
             found.update(values_in(node.inputs[:1]) if called(node.callee) == "pass_share" else reads(node))
+            found.update(sized((node.inputs, node.params, _sizes_at(node)), shown))
             for inner in node.blocks:
                 found.update(values_in(inner.outputs))
                 go(inner)
 
     go(graph)
     return found | set(graph.inputs)
+
+
+def _sizes_at(node: Node) -> list[Any]:
+    """Return the sizes of what a call of an op reads and gives, by which a rule may write it."""
+    values = (*node.values, *node.outputs) if node.op is not None else ()
+    return [one.type.sizes for one in values if isinstance(one.type, TensorType)]
 
 
 def _rename(nodes: Sequence[Message], names: Mapping[str, str]) -> None:

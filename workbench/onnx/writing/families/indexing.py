@@ -6,6 +6,7 @@ from typing import Any
 
 from workbench.base.dtypes import bool_, int32, int64
 from workbench.onnx.errors import OnnxError
+from workbench.onnx.writing.families.shapes import looked_up
 from workbench.onnx.writing.table import written
 
 __all__: list[str] = []
@@ -154,7 +155,7 @@ def _index_set(call: Any) -> Any:
     """Put values where slices of each dim lead: by the places that they have."""
     sizes, key = call.sizes(0), list(call.params["key"])
     if any(type(one) is not int for one in sizes) or any(one is None or one is Ellipsis for one in key):
-        raise OnnxError("its sizes are not known, and the places are written as numbers")
+        return _set_by_counting(call, sizes, key)
     rows: list[list[int]] = []
     for axis, size in enumerate(sizes):
         one = key[axis] if axis < len(key) else slice(None)
@@ -170,6 +171,19 @@ def _index_set(call: Any) -> Any:
     shape = [len(row) for axis, row in enumerate(rows) if axis >= len(key) or isinstance(key[axis], slice)]
     value = call.reshape(call("Expand", call.x(1, call.kind(0)), call.row(shape)), [len(places)])
     return call("ScatterND", call.raw(0), call.constant(places), value)
+
+
+def _set_by_counting(call: Any, sizes: tuple[Any, ...], key: list[Any]) -> Any:
+    """Put values where a key leads, of sizes that only a run knows: what the key finds of the numbers of all places."""
+    x = call.raw(0)
+    shape = call("Shape", x)
+    flat = call.reshape(x, [-1])
+    count = call("Squeeze", call("Shape", flat))
+    numbers = call("Range", call.constant(0), count, call.constant(1))
+    places = looked_up(call, call("Reshape", numbers, shape), sizes, key)
+    values = call("Expand", call.x(1, call.kind(0)), call("Shape", places))
+    put = call("ScatterElements", flat, call.reshape(places, [-1]), call.reshape(values, [-1]), axis=0)
+    return call("Reshape", put, shape)
 
 
 @written("isin")

@@ -134,9 +134,11 @@ def _stack(call: Any) -> Any:
 
 @written("index")
 def _index(call: Any) -> Any:
-    """Slices first, then single places, then new dims: each is one operator for all dims."""
-    x, sizes = call.raw(0), call.sizes(0)
-    key = list(call.params["key"])
+    return looked_up(call, call.raw(0), call.sizes(0), list(call.params["key"]))
+
+
+def looked_up(call: Any, x: str, sizes: tuple[Any, ...], key: list[Any]) -> str:
+    """Write what a key finds: slices first, then single places, then new dims, each by one operator for all dims."""
     if Ellipsis in key:
         at = key.index(Ellipsis)
         used = sum(1 for one in key if one is not None and one is not Ellipsis)

@@ -1,0 +1,1 @@
+"""Scripted programs as graphs that files can have: what a run decides becomes control flow of the format."""
