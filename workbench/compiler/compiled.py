@@ -148,10 +148,12 @@ class Compiled:
         refused = _refusal(tensors)
         if refused:
             return self._as_written(refused, arguments, keywords)
-        records = state.grad and self._records(tensors)
+        # Asked once: it looks at every parameter.
+        watch = self._watched(True) if state.grad else None
+        records = watch is not None and self._records(tensors, watch)
         if records and self.backend is not None:
             return self._as_written(_RECORDED, arguments, keywords)
-        watch = self._watched(records)
+        watch = watch if watch is not None and records else self._watched(False)
         if watch.refusal:
             if self.fullgraph:
                 raise GraphError(watch.refusal)
@@ -185,11 +187,11 @@ class Compiled:
         self.ran[why] += 1
         return self.eager(*arguments, **keywords)
 
-    def _records(self, tensors: list[Any]) -> bool:
+    def _records(self, tensors: list[Any], watch: Watch) -> bool:
         """Say whether gradients are wanted: of an argument, or of a tensor that the function reaches."""
         # A view is told here where it is on the tape.
         asking = [asks(one) for one in tensors]
-        return any(asking) or self._watched(True).learns
+        return any(asking) or watch.learns
 
     def _watched(self, training: bool) -> Watch:
         """Return the watch over what the function reaches; throw away what was made where that has changed.

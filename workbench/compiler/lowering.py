@@ -19,6 +19,7 @@ from workbench.compiler.chains import STORED, type_name
 from workbench.compiler.groups import MOVES, NARROW, Group, group_of, in_stretches
 from workbench.core.op import Op, ops
 from workbench.core.value import new
+from workbench.graph.arguments import tensors_in
 from workbench.graph.blocks import Node, Value, called, filled, values_in
 from workbench.graph.ir import Graph
 from workbench.graph.types import TensorType
@@ -80,11 +81,18 @@ class Plan:
     whole: Any = None
     """Where the plan is one program for all that is given, with one result: it, and the names of the result's dims."""
 
+    alone: Any = None
+    """Where the plan is one program: it, which of what is given it takes, and which of its results are given."""
+
     def __post_init__(self) -> None:
         part = self.parts[0] if len(self.parts) == 1 else None
-        if not isinstance(part, NativePart) or part.inputs != self.takes or not self.single:
+        if not isinstance(part, NativePart):
             return
-        if tuple(self.gives) == tuple(part.outputs):
+        given, taken = list(values_in(self.gives)), {value: i for i, value in enumerate(self.takes)}
+        made = {value: i for i, value in enumerate(part.outputs)}
+        if all(one in made for one in given) and all(one in taken for one in part.inputs):
+            self.alone = part.program, [taken[one] for one in part.inputs], [made[one] for one in given]
+        if part.inputs == self.takes and self.single and tuple(self.gives) == tuple(part.outputs):
             self.whole = part.program, self.names.get(part.outputs[0])
 
     @property
@@ -92,12 +100,27 @@ class Plan:
         """The parts that are ops of Python's."""
         return [one for one in self.parts if isinstance(one, EagerPart)]
 
+    def share_arena(self, other: Plan) -> None:
+        """Work in the memory that another plan works in, which runs before or behind this one."""
+        programs = [
+            part.program for plan in (other, self) for part in plan.parts if isinstance(part, NativePart)
+        ]
+        for one in programs[1:]:
+            one.share_arena(programs[0])
+
     def run(self, arrays: list[Any]) -> Any:
         """Return what the graph gives for these arrays; None where only the ops themselves say what it is."""
         if self.whole is not None:
             program, names = self.whole
             found = program.run(arrays)
             return None if found is None else new(found[0], names)
+        if self.alone is not None:
+            found = self.values(arrays)
+            if found is None:
+                return None
+            each = iter(found)
+            outputs = filled(self.gives, lambda value: new(next(each), self.names.get(value)))
+            return outputs[0] if self.single else outputs
         known = dict(zip(self.takes, arrays, strict=True))
         for part, ends in zip(self.parts, self.ends, strict=True):
             if isinstance(part, NativePart):
@@ -115,6 +138,16 @@ class Plan:
             lambda value: self.held[value].clone() if value in self.held else self._tensor(value, known),
         )
         return outputs[0] if self.single else outputs
+
+    def values(self, arrays: list[Any]) -> list[Any] | None:
+        """Return the arrays of what the graph gives, one after another, as `run` puts them together."""
+        if self.alone is not None:
+            # The way of what is trained, whose small steps take no longer than this does.
+            program, taken, given = self.alone
+            found = program.run([arrays[i] for i in taken])
+            return None if found is None else [found[i] for i in given]
+        result = self.run(arrays)
+        return None if result is None else [one.payload for one in tensors_in((result,))]
 
     def _tensor(self, value: Value, known: dict[Value, Any]) -> Any:
         if value in self.held:
@@ -190,10 +223,12 @@ class Lowering:
         self.groups = in_stretches(found, set(graph.given()), lambda one: not self._refusal(one))
         self.last: dict[Value, int] = {}
         """The number of the last group that reads a value."""
+        self.readers: dict[Value, list[Node]] = {}
         for number, group in enumerate(self.groups):
             for node in group.nodes:
                 for value in node.values:
                     self.last[value] = number
+                    self.readers.setdefault(value, []).append(node)
         for value in values_in(graph.outputs):
             self.last[value] = len(self.groups)
         self.together: dict[Value, list[Value]] = {}
@@ -284,6 +319,13 @@ class Lowering:
             for one in alike
         )
 
+    def rectified(self, value: Value) -> Value | None:
+        """Return what a relu gives of a value that nothing else reads: a step may do both at once."""
+        readers = self.readers.get(value, [])
+        if len(readers) != 1 or readers[0].op is not ops.relu or self.last[value] == len(self.groups):
+            return None
+        return readers[0].outputs[0]
+
     def is_seen(self, value: Value, node: Node) -> bool:
         """Say whether a node reads a value, or what shares its memory."""
         alike = self.together.get(value, [value])
@@ -327,12 +369,12 @@ class Lowering:
         refusal = self._refusal(group)
         if refusal:
             return refusal
-        if node in self.chains:
-            self._lower_chain(node)
-            return ""
         outputs = group.nodes[-1].outputs
         if all(one in self.all_made for one in outputs):
             return ""  # by the step of another node
+        if node in self.chains:
+            self._lower_chain(node)
+            return ""
         try:
             found = self.rules[node.callee](self, group)
         except NotLowered as refusal:

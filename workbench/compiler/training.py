@@ -30,7 +30,7 @@ from workbench.core.tape import Call, record
 from workbench.core.value import Abstract, new
 from workbench.graph.arguments import tensors_in
 from workbench.graph.binding import Binding
-from workbench.graph.blocks import GraphError, Value, values_in
+from workbench.graph.blocks import GraphError, Value, filled, values_in
 from workbench.graph.interpreter import run_apart
 from workbench.graph.ir import Graph
 from workbench.graph.passes import common_subexpressions, dead_code, peephole
@@ -101,6 +101,9 @@ class Trained:
         self.recorded = [i for i, one in enumerate(results) if one.name in asking]
         """Which tensors of the result are on the tape."""
         self.returned = [one.name for one in results]
+        self.single = isinstance(self.forward.outputs[0], Value)
+        self.names = [names if any(names) else None for names in (one.tensor.dims.names for one in results)]
+        """Names of the dims of each tensor of the result."""
         self.out_of = {name: i for i, name in enumerate(asking)}
         """Results on the tape that the gradient may read, by name."""
         inputs = [value.name for value in self.graph.inputs]
@@ -110,6 +113,10 @@ class Trained:
             value.name for value in every.graph.parameters if value in read and value.name in self.updated
         ]
         """Buffers that the call changes and of which the gradient reads what they were."""
+        self.shown = {i: self.returned.index(one) for i, one in enumerate(self.saved) if one in self.returned}
+        """Where what is saved is returned too: its place among the results, by that among what is saved."""
+        self.beside = [i for i, one in enumerate(self.saved) if one not in self.out_of]
+        """Positions of what is saved and is no result on the tape."""
         held = [name for name in self.tensors if name not in self.updated or name in self.wanted]
         kept = [name for name in self.saved if name not in self.out_of]
         self.places = {
@@ -139,33 +146,33 @@ class Trained:
         held = [self.tensors[value.name].payload for value in self.fused.parameters]
         given = [*payloads, *[None] * (len(self.fused.inputs) - len(payloads)), *held, *seeds.values()]
         # Finite or not, what comes of it is the same for the tape.
-        found = plan.forward.run(given)
+        found = plan.forward.values(given)
         plain = found is None
-        if plain:
-            found = plan.forward_by_ops(self).run(given)
-        result, updates, saved = found
-        results = list(tensors_in((result,)))
-        hidden = [
-            one.payload for name, one in zip(self.saved, saved, strict=True) if name not in self.returned
-        ]
-        _own(results, [*payloads, *held, *hidden])
+        if found is None:
+            found = plan.forward_by_ops(self).values(given)
+            assert found is not None
+        count = len(self.returned)
+        saved = found[count + len(self.updated) :]
+        several = found[:count]
+        if plain or plan.forward.alone is None:
+            hidden = [one for i, one in enumerate(saved) if i not in self.shown]
+            several = _owned(several, [*payloads, *held, *hidden])
+        results = [new(one, names) for one, names in zip(several, self.names, strict=True)]
         stale = [new(self.tensors[name].payload.copy()) for name in self.stale]
-        for name, numbers in zip(self.updated, updates, strict=True):
-            overwrite(self.tensors[name], "update", numbers.payload)
+        for name, numbers in zip(self.updated, found[count:], strict=False):
+            overwrite(self.tensors[name], "update", numbers)
         if self.recorded:
-            own = dict(zip(self.returned, results, strict=True))
             # What is returned and has no gradient is still watched by the version that its owner sees.
-            extra = [
-                own.get(name, one)
-                for name, one in zip(self.saved, saved, strict=True)
-                if name not in self.out_of
-            ]
+            extra = [results[self.shown[i]] if i in self.shown else new(saved[i]) for i in self.beside]
             inputs = (*tensors, *[self.tensors[name] for name in self.held], *extra, *stale)
             record(
                 self.op, inputs, {"plan": plan, "seeds": seeds, "lying": {} if plain else plan.lying},
                 tuple([results[i] for i in self.recorded]),
             )  # fmt: skip
-        return result
+        if self.single:
+            return results[0]
+        each = iter(results)
+        return filled(self.forward.outputs[0], lambda value: next(each))
 
     def _drawn(self, value: Value, sizes: Any) -> Any:
         drawn = self.joint.noise.get(value)
@@ -181,12 +188,12 @@ class Trained:
         arriving = tuple([one is not None for one in gradients])
         lowered_one = plan.backward(self, arriving)
         given = self._given(call, gradients, lowered_one)
-        found = lowered_one.run(given, call.params["lying"])
+        found = lowered_one.values(given, call.params["lying"])
         made: list[Any] = [None] * len(call.inputs)
-        for name, one in zip(self.wanted, found, strict=True):
-            if one is not None:
-                place = self.places[name]
-                made[place] = new(one.payload) if call.needs[place] else None
+        needs = call.needs
+        for name, one in zip(lowered_one.given, found, strict=True):
+            place = self.places[name]
+            made[place] = new(one) if needs[place] else None
         return tuple(made)
 
     def _given(self, call: Call, gradients: Sequence[Any], lowered_one: LoweredBackward) -> list[Any]:
@@ -306,7 +313,10 @@ class TrainedPlan:
         self._backwards: dict[tuple[bool, ...], LoweredBackward] = {}
         self.lying: dict[str, Any] = {}
         """How what is saved lies, by name, where it goes to the second half as it lies."""
-        self.forward = self._forward(trained)
+        self._forward_made: Plan | None = None
+        self.forward = self._forward_made = self._forward(trained)
+        for one in self.backwards:
+            one.plan.share_arena(self.forward)
         kept = zip(trained.saved, values_in(trained.forward.outputs[2]), strict=True)
         self.saved_bytes = sum(one.bytes for one in self.lying.values()) + bytes_of(
             [value for name, value in kept if name not in self.lying], lambda one: evaluate(one, self.sizes)
@@ -349,6 +359,8 @@ class TrainedPlan:
                 found = self._backwards.get(arriving)
                 if found is None:
                     found = self._backwards[arriving] = LoweredBackward(trained, self, arriving)
+                    if self._forward_made is not None:
+                        found.plan.share_arena(self._forward_made)
         return found
 
     @property
@@ -379,11 +391,14 @@ class LoweredBackward:
         except NotLowered:
             self.plan = as_ops(self.backward.graph, self.sizes)
         self.takes_lying = not self.plan.eager and bool(lying)
+        wanted = zip(trained.wanted, fused.outputs, strict=True)
+        self.given = [name for name, value in wanted if value is not None]
+        """Names of what gets a gradient; nothing goes on to the others."""
         self._by_ops: Plan | None = None
 
-    def run(self, given: list[Any], lying: Mapping[str, Any]) -> Any:
+    def values(self, given: list[Any], lying: Mapping[str, Any]) -> Any:
         """Return the gradients, where what was saved lies so; the plan takes all of it as it lies, or nothing."""
-        found = self.plan.run(given) if self.takes_lying == bool(lying) else None
+        found = self.plan.values(given) if self.takes_lying == bool(lying) else None
         if found is not None:
             return found
         first = len(self.backward.fused.inputs) - len(self.saved)
@@ -391,7 +406,7 @@ class LoweredBackward:
         for i, name in enumerate(self.backward.names, first):
             if name in lying:
                 given[i] = lying[name].unpacked(given[i])
-        return self.by_ops().run(given)
+        return self.by_ops().values(given)
 
     def by_ops(self) -> Plan:
         """Return it op by op, for numbers that are not finite."""
@@ -411,14 +426,17 @@ def _has_gradient(value: Value) -> bool:
     return isinstance(value.type, TensorType) and value.type.dtype.kind in "fcV"
 
 
-def _own(results: list[Any], others: list[Any]) -> None:
-    """Give results memory of their own, where an op gave a view or what it was given."""
+def _owned(arrays: list[Any], others: list[Any]) -> list[Any]:
+    """Return results with memory of their own, where an op gave a view or what it was given; a program's have it."""
     seen = {id(one) for one in others}
-    for one in results:
-        array = one.payload
-        if type(array) is np.ndarray and (id(array) in seen or isinstance(array.base, np.ndarray)):
-            one.payload = array.copy()
-        seen.add(id(one.payload))
+    owned: list[Any] = []
+    for one in arrays:
+        array = one
+        if type(one) is np.ndarray and (id(one) in seen or isinstance(one.base, np.ndarray)):
+            array = one.copy()
+        owned.append(array)
+        seen.add(id(array))
+    return owned
 
 
 def _fitting(

@@ -362,8 +362,10 @@ def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tup
     if saves.inputs is not None or saves.crossed:
         read = saves.read(needs_of(inputs))
         inputs = tuple(
-            value if i in read or not isinstance(value, Value) else _without_numbers(value)
-            for i, value in enumerate(inputs)
+            [
+                value if i in read or not isinstance(value, Value) else _without_numbers(value)
+                for i, value in enumerate(inputs)
+            ]
         )
     node = Node(op, inputs, params)
     if saves.output:
@@ -387,7 +389,7 @@ def record(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], results: tup
     # Versions are noted only where one can differ from 0: where memory was changed, or is shared.
     for value in inputs:
         if isinstance(value, Value) and (value._changes or value._owner is not None):
-            node.versions = tuple(one._version if isinstance(one, Value) else 0 for one in inputs)
+            node.versions = tuple([one._version if isinstance(one, Value) else 0 for one in inputs])
             break
     for i, value in enumerate(results):
         if value.payload.dtype.kind not in DIFFERENTIABLE:

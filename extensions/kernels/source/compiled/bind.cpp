@@ -114,6 +114,7 @@ void bind_program(nb::module_& module) {
         .def("part", &Program::part)
         .def("shape", &Program::shape)
         .def("finish", &Program::finish, arg("results"), arg("held") = std::vector<bool>{})
+        .def("share_arena", &Program::share_arena)
         .def("run", &Program::run)
         .def_prop_ro("steps", &Program::steps)
         .def_prop_ro("types", &Program::types)

@@ -280,6 +280,7 @@ void Program::finish(const std::vector<int>& results, const std::vector<bool>& a
         space.where = Space::Where::output, space.number = static_cast<int>(i);
     }
     plan();
+    arenas_->fit(arena_);
     turned_.clear();
     finished_ = true;
 }
@@ -308,26 +309,53 @@ void Program::plan() {
     }
 }
 
+void Arenas::fit(std::size_t bytes) {
+    std::lock_guard lock(frames_mutex());
+    if (bytes <= bytes_) return;
+    bytes_ = bytes;
+    free_.clear();
+}
+
+Arena Arenas::take() {
+    std::size_t bytes;
+    {
+        std::lock_guard lock(frames_mutex());
+        if (!free_.empty()) {
+            Arena taken = std::move(free_.back());
+            free_.pop_back();
+            return taken;
+        }
+        bytes = bytes_;
+    }
+    return {Buffer<std::uint8_t>(static_cast<std::int64_t>(bytes + line)), bytes};
+}
+
+void Arenas::give(Arena arena) {
+    std::lock_guard lock(frames_mutex());
+    // One that was taken before they were made to fit another program is too small by now.
+    if (arena.bytes == bytes_) free_.push_back(std::move(arena));
+}
+
+void Program::share_arena(Program& other) {
+    if (!finished_ || !other.finished_ || !frames_.empty()) refuse("a program shares an arena after it is finished, and before it has run");
+    arenas_ = other.arenas_;
+    arenas_->fit(arena_);
+}
+
 std::unique_ptr<Frame> Program::frame() const {
     auto made = std::make_unique<Frame>();
-    made->arena = Buffer<std::uint8_t>(static_cast<std::int64_t>(arena_ + line));
-    std::vector<void*> places;
     for (const Slot& slot : slots_) {
+        made->memories.push_back(unbound(slot.layout));
         const Space& space = spaces_[static_cast<std::size_t>(slot.space)];
-        void* place = nullptr;
-        if (space.where == Space::Where::arena) place = made->arena.data() + space.offset;
-        if (space.where == Space::Where::kept) place = space.memory->data();
-        places.push_back(place);
-        dnnl::memory memory = unbound(slot.layout);
-        if (place) memory.set_data_handle(place);
-        made->memories.push_back(std::move(memory));
+        if (space.where == Space::Where::kept) made->memories.back().set_data_handle(space.memory->data());
     }
     for (const Step& step : steps_) {
         std::vector<dnnl_exec_arg_t> arguments;
         std::vector<void*> pointers;
         for (const auto& [role, slot] : step.arguments) {
+            const Space& space = spaces_[static_cast<std::size_t>(at(slot).space)];
             if (step.loop)
-                pointers.push_back(places[static_cast<std::size_t>(slot)]);
+                pointers.push_back(space.where == Space::Where::kept ? space.memory->data() : nullptr);
             else
                 arguments.push_back({role, made->memories[static_cast<std::size_t>(slot)].get()});
         }
@@ -337,19 +365,39 @@ std::unique_ptr<Frame> Program::frame() const {
     return made;
 }
 
+// Binds what lies in the arena, if that is another than it was.
+void Program::bind(Frame& frame) const {
+    std::uint8_t* arena = frame.arena.memory.data();
+    if (frame.place == arena) return;
+    const auto place = [&](int slot) -> void* {
+        const Space& space = spaces_[static_cast<std::size_t>(at(slot).space)];
+        return space.where == Space::Where::arena ? arena + space.offset : nullptr;
+    };
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+        if (void* here = place(static_cast<int>(i))) frame.memories[i].set_data_handle(here);
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+        for (std::size_t j = 0; j < frame.pointers[i].size(); ++j)
+            if (void* here = place(steps_[i].arguments[j].second)) frame.pointers[i][j] = here;
+    frame.place = arena;
+}
+
 std::unique_ptr<Frame> Program::take_frame() {
+    std::unique_ptr<Frame> taken;
     {
         std::lock_guard lock(frames_mutex());
         if (!frames_.empty()) {
-            auto taken = std::move(frames_.back());
+            taken = std::move(frames_.back());
             frames_.pop_back();
-            return taken;
         }
     }
-    return frame();
+    if (!taken) taken = frame();
+    taken->arena = arenas_->take();
+    bind(*taken);
+    return taken;
 }
 
 void Program::give_frame(std::unique_ptr<Frame> frame) {
+    arenas_->give(std::move(frame->arena));
     std::lock_guard lock(frames_mutex());
     frames_.push_back(std::move(frame));
 }

@@ -92,10 +92,29 @@ using Arguments = std::vector<std::pair<int, int>>;
 // Thrown by a loop that was given numbers for which only the ops themselves say what comes of them.
 struct OutOfRange {};
 
-// What one running thread works with: an arena, and memory objects bound to it.
+// Memory that values lie in while a program runs.
+struct Arena {
+    Buffer<std::uint8_t> memory;
+    std::size_t bytes = 0;
+};
+
+// The arenas of programs that run after one another: what one has just worked in is in the caches for the next.
+class Arenas {
+   public:
+    void fit(std::size_t bytes);
+    Arena take();
+    void give(Arena arena);
+
+   private:
+    std::size_t bytes_ = 0;
+    std::vector<Arena> free_;  // that no thread runs in
+};
+
+// What one running thread works with: memory objects, bound to an arena.
 class Frame {
    public:
-    Buffer<std::uint8_t> arena;
+    Arena arena;                                             // while it runs
+    const std::uint8_t* place = nullptr;                     // of the arena to which all is bound
     std::vector<dnnl::memory> memories;                      // by slot
     std::vector<std::vector<dnnl_exec_arg_t>> arguments;     // by step
     std::vector<std::vector<void*>> pointers;                // by step, of our own loops
@@ -157,6 +176,8 @@ class Program {
 
     // Those marked `held` are given as they lie, for `input_lying` of another program.
     void finish(const std::vector<int>& results, const std::vector<bool>& held);
+    // Works in the arenas of another program, if it has not run yet.
+    void share_arena(Program& other);
     // The results; none where an input has values of which a step of this program would make something else than they are.
     std::optional<std::vector<nb::object>> run(const std::vector<nb::object>& inputs);
 
@@ -206,6 +227,7 @@ class Program {
     dnnl::primitive_attr attributes(const std::vector<After>& after, const Layout& result, std::vector<std::pair<int, int>>& arguments);
     void plan();
     std::unique_ptr<Frame> frame() const;
+    void bind(Frame& frame) const;
     std::unique_ptr<Frame> take_frame();
     void give_frame(std::unique_ptr<Frame> frame);
 
@@ -218,6 +240,7 @@ class Program {
     bool hides_nan_ = false, finished_ = false;
     std::size_t arena_ = 0, unshared_ = 0;
     std::vector<std::unique_ptr<Frame>> frames_;  // that no thread runs in
+    std::shared_ptr<Arenas> arenas_ = std::make_shared<Arenas>();
 };
 
 void bind_program(nb::module_& module);
