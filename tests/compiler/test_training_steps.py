@@ -101,6 +101,29 @@ def test_batch_norm(sizes: tuple[int, ...], last: bool) -> None:
     )  # fmt: skip
 
 
+def test_a_norm_or_a_layer_rectifies_at_once() -> None:
+    """A relu that alone reads what such a step gives is done in it; NaN goes through, and what is read twice stays."""
+
+    def rectified(a: Any, w: Any, b: Any, v: Any) -> Any:
+        return F.linear(F.batch_norm(a, None, None, w, b, training=True).relu(), v).relu()
+
+    def twice(a: Any, w: Any, b: Any, v: Any) -> Any:
+        y = F.batch_norm(a, None, None, w, b, training=True)
+        z = F.linear(y.relu() + y, v)
+        return z.relu() + z
+
+    x = drawn(9, 6)
+    given = x, drawn(6), drawn(6), drawn(5, 6)
+    for function, chains in ((rectified, 0), (twice, 2)):
+        judged(function, *given, steps=("batch norm own", "product own"))
+        compiled = wb.compile(function)
+        compiled(x.detach().requires_grad_(), *given[1:]).sum().backward()
+        forward = wb.compiler.explain(compiled).programs[0]
+        assert sum(count for name, count in forward.steps.items() if name.startswith("chain")) == chains
+    layer = wb.tensor([[np.nan, 1.0], [2.0, 3.0]])
+    judged(lambda a, v: F.linear(a, v).relu(), layer, drawn(3, 2), steps=("product own",))
+
+
 def test_running_statistics() -> None:
     layers = [nn.BatchNorm2d(5), nn.BatchNorm2d(5)]
     compiled = wb.compile(layers[1])

@@ -88,7 +88,11 @@ def _batch_norm(low: Lowering, group: Group) -> list[int]:
     node = group.nodes[0]
     _expect_planes(low, node.values[0])
     x, weight, bias = (low.slot(one) for one in node.inputs)
-    return list(low.program.batch_norm(x, weight, bias, low.params(node)["eps"], False))
+    rectified = low.rectified(node.outputs[0])
+    made = list(low.program.batch_norm(x, weight, bias, low.params(node)["eps"], rectified is not None))
+    if rectified is not None:
+        low.give(rectified, made[0])
+    return made
 
 
 def _batch_norm_gradient(low: Lowering, group: Group) -> list[int]:

@@ -92,7 +92,11 @@ def _linear(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     given = _given(low, node)
     if given is not None:
-        return int(low.program.linear_with(low.slot(node.inputs[0]), *given, False))
+        rectified = low.rectified(node.outputs[0])
+        made = int(low.program.linear_with(low.slot(node.inputs[0]), *given, rectified is not None))
+        if rectified is not None:
+            low.give(rectified, made)
+        return made
     key, weight, bias_key, bias = _weights(low, group)
     after = _after(low, group)
     return int(low.program.linear(low.slot(node.inputs[0]), key, weight, bias_key, bias, after))
