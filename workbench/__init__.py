@@ -200,6 +200,7 @@ __all__ += [scheme.value for scheme in _QScheme]
 _LATER = (
     "accelerator",
     "amp",
+    "ao",
     "attribution",
     "backends",
     "compiler",

@@ -145,6 +145,7 @@ from workbench.tensor.type_queries import numel as numel
 from workbench.tensor.type_queries import result_type as result_type
 from workbench import accelerator as accelerator
 from workbench import amp as amp
+from workbench import ao as ao
 from workbench import attribution as attribution
 from workbench import backends as backends
 from workbench import compiler as compiler

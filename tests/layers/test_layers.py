@@ -25,6 +25,7 @@ ORDER = [
     {"lab"},
     {
         "accelerator",
+        "ao",
         "backends",
         "compiler",
         "cpu",

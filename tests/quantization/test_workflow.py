@@ -58,8 +58,8 @@ def test_linear_with_normalisation_and_without_learned_factors() -> None:
     ("group", "message"),
     [
         (
-            ["bn1", "relu1"],
-            r"did not find fuser method for: \(BatchNorm2d, ReLU\). What can be fused: Conv2d, Batch",
+            ["relu1", "bn1"],
+            r"did not find fuser method for: \(ReLU, BatchNorm2d\). What can be fused: Conv2d, Batch",
         ),
         (["conv1", "bn3"], "no module `bn3`"),
     ],

@@ -14,7 +14,7 @@ from workbench.base.absent import NOTHING, absent
 from workbench.base.lazy import imported
 from workbench.base.module_types import Beyond, Gathered
 
-__all__ = ["words"]
+__all__ = ["shown_from", "words"]
 
 
 def words(
@@ -51,5 +51,29 @@ def words(
 
     def __dir__() -> list[str]:
         return sorted(name for name in {*offered, *later} if not name.startswith("_"))
+
+    return __getattr__, __dir__
+
+
+def shown_from(module: str, target: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a module that shows the names of another, imported when one is asked.
+
+    PyTorch has some of its rooms inside of others that are imported before them: ``nn.quantized`` is made of what
+    stands above `nn`.
+    """
+
+    def __getattr__(name: str) -> Any:
+        source = imported(target)
+        if name == "__all__":
+            return source.__all__
+        if name.startswith("__"):
+            raise absent(name, module, ())
+        found = getattr(source, name)
+        # From now on it is found as any other name of the module's.
+        setattr(sys.modules[module], name, found)
+        return found
+
+    def __dir__() -> list[str]:
+        return dir(imported(target))
 
     return __getattr__, __dir__

@@ -17,8 +17,11 @@ __all__ = [
 ]  # fmt: skip
 __all__ += modules.__all__
 
-_LATER_HERE = "modules of the workbench are quantized by wb.quantization"
-
 __getattr__, __dir__ = words(
-    __name__, __all__, elsewhere=dict.fromkeys(("intrinsic", "qat", "quantizable", "quantized"), _LATER_HERE)
+    __name__,
+    __all__,
+    later={name: f"workbench.nn.{name}" for name in ("intrinsic", "qat", "quantized")},
+    elsewhere={
+        "quantizable": "layers are observed as they are: wb.quantization.prepare and prepare_fx take them",
+    },
 )

@@ -8,16 +8,26 @@ from __future__ import annotations
 
 from workbench.base.public import words
 from workbench.base.quantized_array import QScheme
-from workbench.quantization import default_fake_quantize, default_observers, intrinsic, qconfig, quantized
+from workbench.quantization import (
+    default_fake_quantize,
+    default_observers,
+    intrinsic,
+    mappings,
+    qat,
+    qconfig,
+    qconfig_mapping,
+    quantized,
+)
 from workbench.quantization.analysis import LayerError, accuracy, compare_layers, model_size, sqnr
 from workbench.quantization.calibration import Calibration, Change
 from workbench.quantization.channel_observers import (
     MovingAveragePerChannelMinMaxObserver,
     PerChannelMinMaxObserver,
 )
-from workbench.quantization.convert import convert
+from workbench.quantization.convert import convert, swap_module
 from workbench.quantization.default_fake_quantize import *  # noqa: F403  by the list of that file
 from workbench.quantization.default_observers import *  # noqa: F403
+from workbench.quantization.dynamic_workflow import quantize_dynamic
 from workbench.quantization.fake_quantize import (
     FakeQuantize,
     FakeQuantizeBase,
@@ -28,9 +38,10 @@ from workbench.quantization.fake_quantize import (
     enable_fake_quant,
     enable_observer,
 )
-from workbench.quantization.fuse import fuse_modules
-from workbench.quantization.layer_observers import propagate_qconfig
+from workbench.quantization.fuse import fuse_modules, fuse_modules_qat
+from workbench.quantization.layer_observers import propagate_qconfig, propagate_qconfig_
 from workbench.quantization.learnable_fake_quantize import LearnableFakeQuantize
+from workbench.quantization.mappings import *  # noqa: F403
 from workbench.quantization.metrics import Figures
 from workbench.quantization.observer import (
     HistogramObserver,
@@ -46,8 +57,10 @@ from workbench.quantization.plain_observers import (
     ReuseInputObserver,
 )
 from workbench.quantization.prepare import prepare
+from workbench.quantization.qat_workflow import prepare_qat, quantize_qat
 from workbench.quantization.qconfig import *  # noqa: F403
-from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper
+from workbench.quantization.qconfig_mapping import *  # noqa: F403
+from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper, add_quant_dequant
 from workbench.quantization.workflow import fuse_automatically, quantize
 
 UniformQuantizationObserverBase = ObserverBase
@@ -64,12 +77,22 @@ __all__ = [
     "LearnableFakeQuantize", "MinMaxObserver", "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver",
     "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver", "PlaceholderObserver", "QScheme", "QuantStub",
     "QuantWrapper", "RecordingObserver", "ReuseInputObserver", "UniformQuantizationObserverBase", "accuracy",
-    "compare_layers", "convert", "disable_fake_quant", "disable_observer", "enable_fake_quant", "enable_observer",
-    "fuse_automatically", "fuse_modules", "intrinsic", "model_size", "per_channel_affine", "per_channel_symmetric",
-    "per_tensor_affine", "per_tensor_symmetric", "prepare", "propagate_qconfig", "quantize", "quantized", "sqnr",
+    "add_quant_dequant", "compare_layers", "convert", "disable_fake_quant", "disable_observer", "enable_fake_quant",
+    "enable_observer", "fuse_automatically", "fuse_modules", "fuse_modules_qat", "intrinsic", "model_size",
+    "per_channel_affine", "per_channel_symmetric", "per_tensor_affine", "per_tensor_symmetric", "prepare",
+    "prepare_qat", "propagate_qconfig", "propagate_qconfig_", "qat", "quantize", "quantize_dynamic", "quantize_qat",
+    "quantized", "sqnr", "swap_module",
 ]  # fmt: skip
 __all__ += default_fake_quantize.__all__
 __all__ += default_observers.__all__
 __all__ += [name for name in qconfig.__all__ if name != "BACKENDS"]
+__all__ += [name for name in mappings.__all__ if not name.isupper()]
+__all__ += qconfig_mapping.__all__
 
-__getattr__, __dir__ = words(__name__, __all__)
+PYTORCH_FILES = (
+    "observer", "fake_quantize", "qconfig", "qconfig_mapping", "quantize", "fuse_modules", "fuser_method_mappings",
+    "quant_type", "quantization_mappings", "stubs", "utils",
+)  # fmt: skip
+"""Files of PyTorch's whose names are offered here."""
+
+__getattr__, __dir__ = words(__name__, __all__, files=PYTORCH_FILES)

@@ -14,7 +14,7 @@ from workbench.core import dispatch
 from workbench.core.value import Value, dims_of
 from workbench.nn import Identity, Module
 from workbench.quantization import quantized
-from workbench.quantization.intrinsic import ConvReLU2d, ConvReLUMaxPool2d, LinearReLU
+from workbench.quantization.intrinsic.modules import ConvReLU2d, ConvReLUMaxPool2d, LinearReLU
 from workbench.quantization.layer_observers import unobserved
 from workbench.quantization.noise import decibels
 

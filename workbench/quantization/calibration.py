@@ -13,7 +13,7 @@ from workbench.base.errors import QuantizationError
 from workbench.base.listeners import Listeners
 from workbench.quantization.error_statistics import ChannelValues, ErrorStatistics, density_of
 from workbench.quantization.fake_quantize import FakeQuantize
-from workbench.quantization.intrinsic import weighted_layer
+from workbench.quantization.intrinsic.modules import weighted_layer
 from workbench.quantization.metrics import Figures, Measurement
 from workbench.quantization.noise import Density
 from workbench.quantization.observer_base import ObserverBase
@@ -327,13 +327,19 @@ class Calibration:
         return "\n".join([f"Calibration of {self.title}", *lines])
 
 
+_WATCHED = (
+    ("weight_post_process", "weight"), ("weight_fake_quant", "weight"), ("activation_post_process", "output")
+)  # fmt: skip
+"""Under which names layers have their observers, and what these watch."""
+
+
 def _entries(model: Any) -> list[Entry]:
     """The observers of a prepared model, each layer's weight before its output."""
     found = []
     for path, module in model.named_modules():
         # By the names that layers have in the model that was wrapped.
         path = path.removeprefix("module.") if type(model).__name__ == "QuantWrapper" else path
-        for child, what in (("weight_post_process", "weight"), ("activation_post_process", "output")):
+        for child, what in _WATCHED:
             observer = module.__dict__.get(child) if child in module._module_names else None
             if isinstance(observer, FakeQuantize):
                 observer = observer.observer

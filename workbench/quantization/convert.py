@@ -6,23 +6,18 @@ import copy
 from typing import Any
 
 from workbench.base.errors import QuantizationError
-from workbench.nn import Conv2d, Linear, MaxPool2d, Module
+from workbench.nn import MaxPool2d, Module
 from workbench.quantization import quantized
-from workbench.quantization.intrinsic import ConvReLU2d, ConvReLUMaxPool2d, LinearReLU, weighted_layer
-from workbench.quantization.layer_observers import observe_weights, observer_of, quantizable
+from workbench.quantization.fake_quantize import FakeQuantizeBase
+from workbench.quantization.intrinsic.modules import is_fused
+from workbench.quantization.layer_observers import check_tables, observe_weights, observer_of, quantizable
+from workbench.quantization.mappings import TABLES, get_default_static_quant_module_mappings
+from workbench.quantization.observed import float_layer
 from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.quantized.functional_modules import FloatFunctional
 from workbench.quantization.stubs import DeQuantStub, QuantStub
 
-__all__ = ["convert", "refresh", "uncalibrated", "with_integer_layers"]
-
-_INTEGER: dict[type, Any] = {
-    Conv2d: quantized.Conv2d,
-    ConvReLU2d: quantized.ConvReLU2d,
-    ConvReLUMaxPool2d: quantized.ConvReLUMaxPool2d,
-    Linear: quantized.Linear,
-    LinearReLU: quantized.LinearReLU,
-}
-"""The integer form of each layer that is quantized."""
+__all__ = ["convert", "refresh", "swap_all", "swap_module", "uncalibrated", "with_integer_layers"]
 
 
 def uncalibrated(model: Module) -> list[str]:
@@ -30,15 +25,22 @@ def uncalibrated(model: Module) -> list[str]:
     missing = []
     for name, module in quantizable(model):
         observer = getattr(module, "activation_post_process", None)
+        # Functions that a model has at hand and never calls have nothing to find out.
+        if isinstance(module, FloatFunctional):
+            continue
         if observer is None or (not observer_of(module).has_data and observer_of(module).override is None):
             missing.append(name)
     return missing
 
 
-def convert(model: Module, inplace: bool = False) -> Any:
+def convert(
+    model: Module, mapping: dict[type, Any] | None = None, inplace: bool = False, remove_qconfig: bool = True
+) -> Any:
     """Return a prepared and calibrated `model` with integer layers in the place of the observed ones.
 
-    Weights become qint8, activations quint8. Raises `QuantizationError` for a model that was not prepared, and names
+    Weights become qint8, activations quint8. `mapping` says what each kind of layer becomes, by its ``from_float``,
+    where it is another than by `get_default_static_quant_module_mappings`. Raises `QuantizationError` for a model that
+    was not prepared, and names
     the layers that have seen no data; then nothing has changed.
 
     >>> import workbench as wb
@@ -47,7 +49,7 @@ def convert(model: Module, inplace: bool = False) -> Any:
     Traceback (most recent call last):
     workbench.base.errors.QuantizationError: not calibrated: conv1, conv2, fc1, fc2, quant have seen no values. ...
     """
-    if not any(isinstance(module, ObserverBase) for module in model.modules()):
+    if not any(isinstance(module, ObserverBase | FakeQuantizeBase) for module in model.modules()):
         raise QuantizationError(
             "the model has no observers: prepare() it, calibrate it with data, then convert() it"
         )
@@ -59,15 +61,22 @@ def convert(model: Module, inplace: bool = False) -> Any:
         )
     observe_weights(model)
     calibration = getattr(model, "calibration", None)
-    made = with_integer_layers(model if inplace else copy.deepcopy(model))
+    made = with_integer_layers(model if inplace else copy.deepcopy(model), mapping)
+    if remove_qconfig:
+        for module in made.modules():
+            module.__dict__.pop("qconfig", None)
     if calibration is not None:
         calibration.finish()
     return made
 
 
-def with_integer_layers(model: Any) -> Any:
+def with_integer_layers(model: Any, mapping: dict[type, Any] | None = None) -> Any:
     """Swap the observed layers of `model`, in place, for integer ones by what their observers know."""
-    changes = {name: _integer_form(module) for name, module in quantizable(model)}
+    table = get_default_static_quant_module_mappings() if mapping is None else mapping
+    check_tables(model)
+    changes = {
+        name: _integer_form(module, table) for name, module in quantizable(model) if type(module) in table
+    }
     # A calibration is that of the prepared model.
     model.__dict__.pop("calibration", None)
     for name, made in changes.items():
@@ -78,13 +87,37 @@ def with_integer_layers(model: Any) -> Any:
             model.set_submodule(name, quantized.MaxPool2d.from_float(module))
         elif isinstance(module, DeQuantStub):
             model.set_submodule(name, quantized.DeQuantize().eval())
+        elif type(module) in TABLES and getattr(module, "qconfig", None) is not None:
+            model.set_submodule(name, table[type(module)].from_float(module))
     return model
 
 
-def _integer_form(module: Any) -> Any:
+def _integer_form(module: Any, table: dict[type, Any]) -> Any:
     if isinstance(module, QuantStub):
         return quantized.Quantize.from_float(observer_of(module))
-    return _INTEGER[type(module)].from_float(module)
+    return table[type(module)].from_float(module)
+
+
+def swap_module(mod: Module, mapping: dict[type, Any], custom_module_class_mapping: Any = None) -> Any:
+    """Return what a module with a qconfig becomes by `mapping`; another one is returned as it is."""
+    kind = mapping.get(type(mod))
+    if kind is None or getattr(mod, "qconfig", None) is None:
+        return mod
+    made = kind.from_float(mod)
+    for hook in mod._hooks.forward_pre.values() if mod._hooks is not None else ():
+        made.register_forward_pre_hook(hook)
+    return made
+
+
+def swap_all(model: Module, mapping: dict[type, Any]) -> Any:
+    """Swap every module of `model` that has a qconfig and stands in `mapping`, in place; fused ones as one."""
+    for name, child in [*model.named_children()]:
+        made = swap_module(child, mapping)
+        if made is not child:
+            model.set_submodule(name, made)
+        elif not is_fused(child):
+            swap_all(child, mapping)
+    return model
 
 
 def refresh(converted: Any, prepared: Any, stale_weights: set[str]) -> None:
@@ -94,6 +127,6 @@ def refresh(converted: Any, prepared: Any, stale_weights: set[str]) -> None:
         made.set_output(observer_of(module))
         if name in stale_weights:
             weight = quantized.quantize_weight(
-                weighted_layer(module).weight, observer_of(module, "weight_post_process")
+                float_layer(module).weight, observer_of(module, "weight_post_process")
             )
             made.weight = weight

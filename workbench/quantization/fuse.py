@@ -11,7 +11,13 @@ from workbench.core import dispatch
 from workbench.nn import (
     BatchNorm1d,
     BatchNorm2d,
+    BatchNorm3d,
+    Conv1d,
     Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
     Identity,
     Linear,
     MaxPool2d,
@@ -19,22 +25,11 @@ from workbench.nn import (
     ReLU,
 )
 from workbench.nn.utils import fuse_conv_bn_weights
-from workbench.quantization.intrinsic import ConvReLU2d, ConvReLUMaxPool2d, LinearReLU
+from workbench.quantization import intrinsic
 
-__all__ = ["find_patterns", "fold_batch_norm", "fuse_modules"]
+__all__ = ["find_patterns", "fold_batch_norm", "fuse_modules", "fuse_modules_qat"]
 
-_PATTERNS: dict[tuple[type, ...], Any] = {
-    (Conv2d, BatchNorm2d, ReLU, MaxPool2d): lambda conv, norm, relu, pool: ConvReLUMaxPool2d(
-        fold_batch_norm(conv, norm), relu, pool
-    ),
-    (Conv2d, ReLU, MaxPool2d): ConvReLUMaxPool2d,
-    (Conv2d, BatchNorm2d, ReLU): lambda conv, norm, relu: ConvReLU2d(fold_batch_norm(conv, norm), relu),
-    (Conv2d, BatchNorm2d): lambda conv, norm: fold_batch_norm(conv, norm),
-    (Conv2d, ReLU): ConvReLU2d,
-    (Linear, BatchNorm1d): lambda linear, norm: fold_batch_norm(linear, norm),
-    (Linear, ReLU): LinearReLU,
-}
-"""The patterns that can be fused, longest first."""
+Pattern = tuple[type, ...]
 
 
 def fold_batch_norm(layer: Any, norm: Any) -> Any:
@@ -46,9 +41,56 @@ def fold_batch_norm(layer: Any, norm: Any) -> Any:
         raise QuantizationError("a batch normalisation without running statistics cannot be folded")
     folded = copy.deepcopy(layer)
     folded.weight, folded.bias = fuse_conv_bn_weights(
-        layer.weight, layer.bias, norm.running_mean, norm.running_var, norm.eps, norm.weight, norm.bias
-    )
+        layer.weight, layer.bias, norm.running_mean, norm.running_var, norm.eps, norm.weight, norm.bias,
+        transpose=getattr(layer, "transposed", False),
+    )  # fmt: skip
     return folded
+
+
+def _in_use() -> dict[Pattern, Any]:
+    """Return what is fused in a model in use, longest first: normalisation is folded into weights."""
+    found: dict[Pattern, Any] = {
+        (Conv2d, BatchNorm2d, ReLU, MaxPool2d): lambda conv, norm, relu, pool: intrinsic.ConvReLUMaxPool2d(
+            fold_batch_norm(conv, norm), relu, pool
+        ),
+        (Conv2d, ReLU, MaxPool2d): intrinsic.ConvReLUMaxPool2d,
+    }
+    for conv, norm, rectified in (
+        (Conv1d, BatchNorm1d, intrinsic.ConvReLU1d),
+        (Conv2d, BatchNorm2d, intrinsic.ConvReLU2d),
+        (Conv3d, BatchNorm3d, intrinsic.ConvReLU3d),
+        (Linear, BatchNorm1d, intrinsic.LinearReLU),
+    ):
+        found[conv, norm, ReLU] = lambda layer, after, relu, kind=rectified: kind(
+            fold_batch_norm(layer, after), relu
+        )
+        found[conv, norm] = fold_batch_norm
+        found[conv, ReLU] = rectified
+    spread: tuple[tuple[type, type], ...] = (
+        (ConvTranspose1d, BatchNorm1d), (ConvTranspose2d, BatchNorm2d), (ConvTranspose3d, BatchNorm3d),
+    )  # fmt: skip
+    for layer, after in spread:
+        found[layer, after] = fold_batch_norm
+    return found | {(BatchNorm2d, ReLU): intrinsic.BNReLU2d, (BatchNorm3d, ReLU): intrinsic.BNReLU3d}
+
+
+_PATTERNS = _in_use()
+"""The patterns that can be fused, longest first."""
+
+_TRAINED: dict[Pattern, Any] = {
+    (Conv1d, BatchNorm1d, ReLU): intrinsic.ConvBnReLU1d,
+    (Conv2d, BatchNorm2d, ReLU): intrinsic.ConvBnReLU2d,
+    (Conv3d, BatchNorm3d, ReLU): intrinsic.ConvBnReLU3d,
+    (Conv1d, BatchNorm1d): intrinsic.ConvBn1d,
+    (Conv2d, BatchNorm2d): intrinsic.ConvBn2d,
+    (Conv3d, BatchNorm3d): intrinsic.ConvBn3d,
+    (Conv1d, ReLU): intrinsic.ConvReLU1d,
+    (Conv2d, ReLU): intrinsic.ConvReLU2d,
+    (Conv3d, ReLU): intrinsic.ConvReLU3d,
+    (Linear, BatchNorm1d): intrinsic.LinearBn1d,
+    (Linear, ReLU): intrinsic.LinearReLU,
+}
+"""The same while training, where normalisations stay modules."""
 
 
 def fuse_modules(
@@ -67,31 +109,55 @@ def fuse_modules(
     """
     if model.training:
         raise QuantizationError(
-            "Fusion only for eval! The running statistics are folded in: call model.eval() first"
+            "Fusion only for eval! The running statistics are folded in: call model.eval() first, or use "
+            "fuse_modules_qat for training"
         )
+    return _fuse(model, modules_to_fuse, _PATTERNS, inplace)
+
+
+def fuse_modules_qat(
+    model: Module, modules_to_fuse: Sequence[str] | Sequence[Sequence[str]], inplace: bool = False
+) -> Module:
+    """Fuse modules of a model in training, named by path: normalisations stay beside their layers, for `prepare_qat`.
+
+    Raises `QuantizationError` for a model in use, for unknown groups, and for paths that do not exist.
+
+    >>> import workbench as wb
+    >>> model = fuse_modules_qat(wb.models.DigitsNet(), [["conv1", "bn1", "relu1"]])
+    >>> type(model.conv1).__name__
+    'ConvBnReLU2d'
+    """
+    if not model.training:
+        raise QuantizationError(
+            "fuse_modules_qat is for models in training: call model.train() first, or use fuse_modules"
+        )
+    return _fuse(model, modules_to_fuse, _TRAINED, inplace)
+
+
+def _fuse(model: Module, modules_to_fuse: Any, patterns: dict[Pattern, Any], inplace: bool) -> Module:
     given: Any = modules_to_fuse
     groups = [given] if given and isinstance(given[0], str) else [list(group) for group in given]
-    made = [(group, _fused(model, group)) for group in groups]
+    made = [(group, _fused(model, group, patterns)) for group in groups]
     if not inplace:
         model = copy.deepcopy(model)
     for group, fused in made:
         # Modules are made for training.
-        fused.eval()
+        fused.train(model.training)
         model.set_submodule(group[0], fused)
         for name in group[1:]:
-            model.set_submodule(name, Identity().eval())
+            model.set_submodule(name, Identity().train(model.training))
     return model
 
 
-def _fused(model: Module, group: Sequence[str]) -> Any:
+def _fused(model: Module, group: Sequence[str], patterns: dict[Pattern, Any]) -> Any:
     try:
         modules = [model.get_submodule(name) for name in group]
     except AttributeError as error:
         raise QuantizationError(f"cannot fuse {', '.join(group)}: {error}") from None
     kinds = tuple(type(module) for module in modules)
-    make = _PATTERNS.get(kinds)
+    make = patterns.get(kinds)
     if make is None:
-        known = "; ".join(", ".join(kind.__name__ for kind in pattern) for pattern in _PATTERNS)
+        known = "; ".join(", ".join(kind.__name__ for kind in pattern) for pattern in patterns)
         named = ", ".join(kind.__name__ for kind in kinds)
         raise QuantizationError(f"did not find fuser method for: ({named}). What can be fused: {known}")
     # Copies, so that the model is whole where a later group cannot be fused.
@@ -137,8 +203,12 @@ def find_patterns(model: Module, *inputs: Any) -> list[list[str]]:
 
 
 def _groups(leaves: dict[str, Module], follows: dict[str, str]) -> list[list[str]]:
-    groups = []
+    groups: list[list[str]] = []
+    taken: set[str] = set()
     for name in leaves:
+        # What an earlier one has taken begins no group of its own.
+        if name in taken:
+            continue
         chain = [name]
         while len(chain) < 4 and chain[-1] in follows:
             chain.append(follows[chain[-1]])
@@ -148,6 +218,7 @@ def _groups(leaves: dict[str, Module], follows: dict[str, str]) -> list[list[str
             chain = chain[:-1]
         if len(chain) > 1:
             groups.append(chain)
+            taken.update(chain)
     return groups
 
 

@@ -7,25 +7,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from workbench.nn import Conv2d, Linear, Module
-from workbench.quantization.fake_quantize import FakeQuantize
-from workbench.quantization.intrinsic import ConvReLU2d, ConvReLUMaxPool2d, LinearReLU, weighted_layer
-from workbench.quantization.observer_base import ObserverBase
+from workbench.base.dims import near_miss
+from workbench.base.errors import QuantizationError
+from workbench.nn import Module
+from workbench.quantization.fake_quantize import FakeQuantizeBase
+from workbench.quantization.intrinsic.modules import is_fused
+from workbench.quantization.mappings import OBSERVED, TABLES, WEIGHTED
+from workbench.quantization.observed import float_layer, observer_of
 from workbench.quantization.qconfig import QConfig
-from workbench.quantization.stubs import QuantStub
+from workbench.quantization.quantized.functional_modules import FloatFunctional
 
 __all__ = [
-    "WEIGHTED",
     "attach",
-    "observer_of",
+    "check_tables",
+    "has_weight",
     "observe_weights",
+    "observer_of",
     "propagate_qconfig",
+    "propagate_qconfig_",
     "quantizable",
     "unobserved",
 ]
-
-WEIGHTED: tuple[type, ...] = (Conv2d, Linear, ConvReLU2d, ConvReLUMaxPool2d, LinearReLU)
-"""Layers whose weight and output are quantized."""
 
 # By thread: while one measures, another may calibrate.
 _observing: contextvars.ContextVar[bool] = contextvars.ContextVar("workbench_observing", default=True)
@@ -47,15 +49,43 @@ def _observe(module: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         return None
     observer = module.activation_post_process
     result = observer(output)
-    return result if isinstance(observer, FakeQuantize) else None
+    return result if isinstance(observer, FakeQuantizeBase) else None
 
 
-def propagate_qconfig(model: Module, qconfig: QConfig | None = None) -> None:
-    """Give every module the `qconfig` of the nearest module above that has one; None leaves a part in float."""
+def propagate_qconfig(
+    model: Module, qconfig: QConfig | None = None, by: dict[Any, Any] | None = None, prefix: str = ""
+) -> None:
+    """Give every module the `qconfig` of the nearest module above that has one; None leaves a part in float.
+
+    `by` has qconfigs by type of module or by path, of which the path counts for more, and a module's own most.
+    """
+    named = by or {}
+    qconfig = named.get(prefix, named.get(type(model), qconfig))
     own = model.__dict__.get("qconfig", qconfig)
     object.__setattr__(model, "qconfig", own)
-    for child in model.children():
-        propagate_qconfig(child, own)
+    for name, child in model.named_children():
+        propagate_qconfig(child, own, by, f"{prefix}.{name}" if prefix else name)
+
+
+def propagate_qconfig_(module: Module, qconfig_dict: dict[Any, Any] | None = None) -> None:
+    """Give every module of a model a `qconfig`, by type or path where `qconfig_dict` has one, else from above.
+
+    Raises `QuantizationError`, and changes nothing, for a name that no module has.
+    """
+    paths = {name for name, _ in module.named_modules()}
+    for name in qconfig_dict or {}:
+        if isinstance(name, str) and name not in paths:
+            near = near_miss(name, paths)
+            raise QuantizationError(
+                f"there is a qconfig for {name!r}, and no module of that name"
+                + (f": did you mean {near!r}?" if near else "")
+            )
+    propagate_qconfig(module, None, qconfig_dict)
+
+
+def has_weight(module: Any) -> bool:
+    """Say whether a layer has a weight that is quantized with it."""
+    return isinstance(module, WEIGHTED)
 
 
 def quantizable(model: Module) -> list[tuple[str, Any]]:
@@ -66,9 +96,9 @@ def quantizable(model: Module) -> list[tuple[str, Any]]:
         if id(module) in below or getattr(module, "qconfig", None) is None:
             continue
         # Its parts have a qconfig too, and are quantized as one.
-        if isinstance(module, ConvReLU2d | ConvReLUMaxPool2d | LinearReLU):
-            below.update(id(part) for part in module.modules())
-        if isinstance(module, (*WEIGHTED, QuantStub)):
+        if is_fused(module) or hasattr(module, "folded"):
+            below.update(id(part) for part in module.modules() if part is not module)
+        if type(module) in OBSERVED:
             found.append((name, module))
     return found
 
@@ -76,24 +106,40 @@ def quantizable(model: Module) -> list[tuple[str, Any]]:
 def attach(module: Any) -> None:
     """Give a layer the observers that its qconfig asks for."""
     config = module.qconfig
-    module.activation_post_process = config.activation().eval()
-    if not isinstance(module, QuantStub):
-        module.weight_post_process = config.weight().eval()
-    module.register_forward_hook(_observe)
+    module.activation_post_process = config.activation().train(module.training)
+    if has_weight(module) and not hasattr(module, "weight_fake_quant"):
+        module.weight_post_process = config.weight().train(module.training)
+    # What has methods for its functions shows each result itself.
+    if not isinstance(module, FloatFunctional):
+        module.register_forward_hook(_observe)
 
 
-def observer_of(module: Any, what: str = "activation_post_process") -> ObserverBase:
-    """Return the observer of a prepared layer's output, or of its weight (``weight_post_process``)."""
-    found = getattr(module, what)
-    return found.observer if isinstance(found, FakeQuantize) else found
+def check_tables(model: Module) -> None:
+    """Refuse, with `QuantizationError`, embeddings whose qconfig does not suit a table of rows."""
+    for name, module in model.named_modules():
+        config = getattr(module, "qconfig", None)
+        if type(module) not in TABLES or config is None:
+            continue
+        scheme = getattr(config.weight(), "qscheme", None)
+        if scheme is None or not scheme.value.endswith("float_qparams"):
+            raise QuantizationError(
+                "Embedding quantization is only supported with float_qparams_weight_only_qconfig: set it as "
+                f"model.{name}.qconfig, or set model.{name}.qconfig = None to leave the table in floating point"
+            )
 
 
 def observe_weights(model: Module) -> None:
-    """Show the weights, as they are now, to their observers; what these saw before is forgotten."""
+    """Show the weights, as they are now, to their observers; what these saw before is forgotten.
+
+    In training the fake quantization of a weight decides itself what it keeps, and whether it still observes.
+    """
     for _, module in quantizable(model):
-        if isinstance(module, QuantStub):
+        if not has_weight(module):
+            continue
+        if hasattr(module, "weight_fake_quant"):
+            module.weight_fake_quant(float_layer(module).weight.detach())
             continue
         observer = observer_of(module, "weight_post_process")
         # Weights may have been trained on, and those of before would widen the range for good.
         observer.reset()
-        observer(weighted_layer(module).weight.detach())
+        observer(float_layer(module).weight.detach())

@@ -176,7 +176,8 @@ class Measurement:
 
 
 def _weight_version(module: Any) -> int:
-    return observer_of(module, "weight_post_process").version
+    version: int = observer_of(module, "weight_post_process").version
+    return version
 
 
 def _batch(batch: Any) -> tuple[Any, Any]:

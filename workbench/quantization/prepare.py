@@ -9,9 +9,11 @@ from workbench.base.errors import QuantizationError
 from workbench.core.value import Value
 from workbench.nn import Module, Sequential
 from workbench.quantization.calibration import Calibration
+from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.layer_observers import (
-    WEIGHTED,
     attach,
+    check_tables,
+    has_weight,
     observe_weights,
     propagate_qconfig,
     quantizable,
@@ -20,7 +22,7 @@ from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.qconfig import QConfig, get_default_qconfig
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper
 
-__all__ = ["prepare"]
+__all__ = ["check", "observed", "prepare", "ready"]
 
 
 def prepare(model: Module, qconfig: QConfig | None = None, inplace: bool = False) -> Any:
@@ -38,21 +40,34 @@ def prepare(model: Module, qconfig: QConfig | None = None, inplace: bool = False
     >>> type(prepared.conv1.activation_post_process).__name__
     'HistogramObserver'
     """
-    _check(model)
+    if model.training:
+        raise QuantizationError("prepare() observes a model in use, not in training: call model.eval() first")
+    check(model)
+    return observed(ready(model, qconfig, get_default_qconfig, inplace))
+
+
+def ready(model: Module, qconfig: QConfig | None, default: Any, inplace: bool) -> Any:
+    """Return a copy of `model` with a qconfig on every module, and stubs where it has none."""
     if not inplace:
         model = copy.deepcopy(model)
     if qconfig is not None:
         object.__setattr__(model, "qconfig", qconfig)
     elif not any("qconfig" in module.__dict__ for module in model.modules()):
-        object.__setattr__(model, "qconfig", get_default_qconfig())
+        object.__setattr__(model, "qconfig", default())
     if not any(isinstance(module, QuantStub) for module in model.modules()):
         model = _with_boundary(model)
     propagate_qconfig(model)
+    return model
+
+
+def observed(model: Any) -> Any:
+    """Give the layers of a model that is `ready` their observers, and the model its calibration."""
     layers = quantizable(model)
-    if not any(isinstance(module, WEIGHTED) for _, module in layers):
+    if not any(has_weight(module) for _, module in layers):
         raise QuantizationError(
             "nothing to quantize: no Conv2d or Linear has a qconfig; set model.qconfig = get_default_qconfig()"
         )
+    check_tables(model)
     for _, module in layers:
         attach(module)
     observe_weights(model)
@@ -60,10 +75,9 @@ def prepare(model: Module, qconfig: QConfig | None = None, inplace: bool = False
     return model
 
 
-def _check(model: Module) -> None:
-    if model.training:
-        raise QuantizationError("prepare() observes a model in use, not in training: call model.eval() first")
-    if any(isinstance(module, ObserverBase) for module in model.modules()):
+def check(model: Module) -> None:
+    """Refuse, with `QuantizationError`, a model that has observers already."""
+    if any(isinstance(module, ObserverBase | FakeQuantizeBase) for module in model.modules()):
         # A row would call stubs among its own modules as its last ones; a layer has no room for them.
         raise QuantizationError("the model has observers already: prepare() it once")
 
@@ -71,7 +85,7 @@ def _check(model: Module) -> None:
 def _with_boundary(model: Any) -> Any:
     """Have the input of `model` quantized and its output dequantized."""
     wrapped: Any = model
-    if isinstance(model, (Sequential, *WEIGHTED)):
+    if isinstance(model, Sequential) or has_weight(model):
         return QuantWrapper(wrapped)
     for name in ("quant", "dequant"):
         if hasattr(model, name):
@@ -79,7 +93,7 @@ def _with_boundary(model: Any) -> Any:
                 f"the model has an attribute {name!r} that is no stub, so the stubs need another place: "
                 "wrap it in QuantWrapper"
             )
-    model.quant, model.dequant = QuantStub().eval(), DeQuantStub().eval()
+    model.quant, model.dequant = (kind().train(model.training) for kind in (QuantStub, DeQuantStub))
     # By hooks: the model keeps its class, and its layers their names.
     model.register_forward_pre_hook(_quantize_inputs)
     model.register_forward_hook(_dequantize_outputs)

@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.nn import Module
 
-__all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
+__all__ = ["DeQuantStub", "QuantStub", "QuantWrapper", "add_quant_dequant"]
 
 
 class QuantStub(Module):
@@ -48,3 +48,19 @@ class QuantWrapper(Module):
     def forward(self, x: Any) -> Any:
         """Quantize, call the model, dequantize."""
         return self.dequant(self.module(self.quant(x)))
+
+
+def add_quant_dequant(module: Module) -> Module:
+    """Wrap each layer of `module` that has a qconfig and no parts in a `QuantWrapper`, in place; return it.
+
+    >>> import workbench as wb
+    >>> model = wb.nn.Sequential(wb.nn.Linear(2, 2), wb.nn.ReLU())
+    >>> model[0].qconfig = wb.quantization.default_qconfig
+    >>> type(add_quant_dequant(model)[0]).__name__
+    'QuantWrapper'
+    """
+    if not list(module.children()) and getattr(module, "qconfig", None):
+        return QuantWrapper(module)
+    for name, child in [*module.named_children()]:
+        setattr(module, name, add_quant_dequant(child))
+    return module

@@ -330,7 +330,9 @@ def mean(
     """
     if dtype is not None:
         input = input.to(as_dtype(dtype))
-    if input.payload.dtype.kind not in "fcV":
+    kind = input.payload.dtype
+    # Codes stand for real numbers, and a mean of them is rounded to one.
+    if kind.kind not in "fcV" and not getattr(kind, "quantized", False):
         raise DTypeError(
             f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
             f"Got: {input.dtype.name}. Cast first: x.float().mean()"

@@ -6,6 +6,39 @@ from workbench.base.public import words
 from workbench.nn import Flatten
 from workbench.quantization.quantized import functional
 from workbench.quantization.quantized.boundary import DeQuantize, Quantize
+from workbench.quantization.quantized.computed import (
+    ELU,
+    GELU,
+    BatchNorm2d,
+    BatchNorm3d,
+    GroupNorm,
+    Hardswish,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LayerNorm,
+    LeakyReLU,
+    PReLU,
+    ReLU6,
+    Sigmoid,
+    SiLU,
+    Softmax,
+)
+from workbench.quantization.quantized.convolutions import (
+    Conv1d,
+    Conv3d,
+    ConvReLU1d,
+    ConvReLU3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+)
+from workbench.quantization.quantized.embedding import Embedding, EmbeddingBag
+from workbench.quantization.quantized.functional_modules import (
+    FloatFunctional,
+    FXFloatFunctional,
+    QFunctional,
+)
 from workbench.quantization.quantized.layers import (
     Conv2d,
     ConvReLU2d,
@@ -17,17 +50,16 @@ from workbench.quantization.quantized.layers import (
 )
 
 __all__ = [
-    "Conv2d",
-    "ConvReLU2d",
-    "ConvReLUMaxPool2d",
-    "DeQuantize",
-    "Flatten",
-    "Linear",
-    "LinearReLU",
-    "MaxPool2d",
-    "Quantize",
-    "functional",
-    "quantize_weight",
-]
+    "ELU", "GELU", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d",
+    "ConvReLUMaxPool2d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "DeQuantize", "Embedding",
+    "EmbeddingBag", "FXFloatFunctional", "Flatten", "FloatFunctional", "GroupNorm", "Hardswish", "InstanceNorm1d",
+    "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "LeakyReLU", "Linear", "LinearReLU", "MaxPool2d", "PReLU",
+    "QFunctional", "Quantize", "ReLU6", "SiLU", "Sigmoid", "Softmax", "functional", "quantize_weight",
+]  # fmt: skip
 
-__getattr__, __dir__ = words(__name__, __all__)
+PYTORCH_FILES = ("modules",)
+
+
+__getattr__, __dir__ = words(
+    __name__, __all__, files=PYTORCH_FILES, later={"dynamic": "workbench.quantization.quantized.dynamic"}
+)

@@ -19,13 +19,12 @@ from workbench.ops.quantized.convolution import QUANTIZED_CONV2D
 from workbench.ops.quantized.linear import QUANTIZED_LINEAR
 from workbench.ops.quantized.pooling import QUANTIZED_MAX_POOL2D
 from workbench.ops.quantized.quantize import QUANTIZE_PER_CHANNEL, QUANTIZE_PER_TENSOR
-from workbench.quantization.intrinsic import weighted_layer
-from workbench.quantization.layer_observers import observer_of
+from workbench.quantization.observed import float_layer, observer_of
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.quantized.boundary import QuantizedModule, require_codes
 from workbench.tensor import Tensor
 
-__all__ = ["Conv2d", "ConvReLU2d", "ConvReLUMaxPool2d", "Linear", "LinearReLU", "MaxPool2d"]
+__all__ = ["Conv2d", "ConvReLU2d", "ConvReLUMaxPool2d", "Linear", "LinearReLU", "MaxPool2d", "check_types"]
 
 
 def quantize_weight(weight: Any, observer: ObserverBase) -> Any:
@@ -50,7 +49,8 @@ def quantize_weight(weight: Any, observer: ObserverBase) -> Any:
     return labelled(codes, weight._labels)
 
 
-def _check_types(module: Any, weight: Any, observer: ObserverBase) -> None:
+def check_types(module: Any, weight: Any, observer: ObserverBase) -> None:
+    """Refuse, with `QuantizationError`, types that integer layers do not compute with."""
     kind = type(module).__name__
     if observer.dtype is not quint8:
         raise QuantizationError(
@@ -124,7 +124,7 @@ class Conv2d(_Weighted):
     @classmethod
     def from_float(cls, module: Any) -> Any:
         """Return the integer form of a prepared layer."""
-        layer: FloatConv2d = weighted_layer(module)
+        layer: FloatConv2d = float_layer(module)
         padding = layer.plain_widths()
         if padding is None:
             raise QuantizationError(
@@ -136,7 +136,7 @@ class Conv2d(_Weighted):
             layer.dilation, layer.groups, bias=layer.bias is not None,
         )  # fmt: skip
         weight = quantize_weight(layer.weight, observer_of(module, "weight_post_process"))
-        _check_types(made, weight, observer_of(module))
+        check_types(made, weight, observer_of(module))
         made._set_weight(weight, layer.bias)
         made.set_output(observer_of(module))
         return made
@@ -190,10 +190,10 @@ class Linear(_Weighted):
     @classmethod
     def from_float(cls, module: Any) -> Any:
         """Return the integer form of a prepared layer."""
-        layer: FloatLinear = weighted_layer(module)
+        layer: FloatLinear = float_layer(module)
         made = cls(layer.in_features, layer.out_features, bias=layer.bias is not None)
         weight = quantize_weight(layer.weight, observer_of(module, "weight_post_process"))
-        _check_types(made, weight, observer_of(module))
+        check_types(made, weight, observer_of(module))
         made._set_weight(weight, layer.bias)
         made.set_output(observer_of(module))
         return made

@@ -1,0 +1,7 @@
+"""Layers with weights in codes, whose input is quantized in each call, of `wb.quantization`, where PyTorch has them."""
+
+from __future__ import annotations
+
+from workbench.base.public import shown_from
+
+__getattr__, __dir__ = shown_from(__name__, "workbench.quantization.quantized.dynamic")

@@ -1,0 +1,48 @@
+"""What is known of a layer that is to be quantized: who watches its output and its weight, and what it computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.base.errors import QuantizationError
+from workbench.quantization.fake_quantize import FakeQuantize
+from workbench.quantization.intrinsic.modules import weighted_layer
+
+__all__ = ["float_layer", "observer_of", "weight_watcher"]
+
+
+def observer_of(module: Any, what: str = "activation_post_process") -> Any:
+    """Return the observer of a prepared layer's output, or of its weight (``weight_post_process``)."""
+    # Layers in training call their weight's by PyTorch's name.
+    found = (
+        module.weight_fake_quant
+        if what == "weight_post_process" and _is_trained(module)
+        else getattr(module, what)
+    )
+    return found.observer if isinstance(found, FakeQuantize) else found
+
+
+def _is_trained(module: Any) -> bool:
+    return hasattr(module, "weight_fake_quant")
+
+
+def float_layer(module: Any) -> Any:
+    """Return the layer in floating point whose weight is quantized: normalisations are folded into it."""
+    return module.folded() if hasattr(module, "folded") else weighted_layer(module)
+
+
+def weight_watcher(module: Any) -> Any:
+    """Return an observer for the weight of a layer with a qconfig.
+
+    Raises `QuantizationError` where the qconfig has none.
+    """
+    if _is_trained(module):
+        return observer_of(module, "weight_post_process")
+    config = getattr(module, "qconfig", None)
+    if config is None or config.weight is None:
+        raise QuantizationError(
+            f"{type(module).__name__} has no qconfig with an observer for its weight: set one, such as "
+            "wb.quantization.default_qconfig"
+        )
+    made = config.weight()
+    return made.observer if isinstance(made, FakeQuantize) else made

@@ -1,0 +1,47 @@
+"""Training with fake quantization: weights and activations are rounded as the integer model will round them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from workbench.base.errors import QuantizationError
+from workbench.nn import Module
+from workbench.quantization.convert import convert, swap_all
+from workbench.quantization.mappings import get_default_qat_module_mappings
+from workbench.quantization.prepare import check, observed, ready
+from workbench.quantization.qconfig import get_default_qat_qconfig
+
+__all__ = ["prepare_qat", "quantize_qat"]
+
+
+def prepare_qat(model: Module, mapping: dict[type, Any] | None = None, inplace: bool = False) -> Any:
+    """Return `model`, which is training, with fake quantization of weights and outputs.
+
+    Layers become those of `qat` by `mapping`; those that `fuse_modules_qat` joined with a batch normalisation round the
+    weight that it will be folded into. A module's ``qconfig`` counts for it and all below; without any,
+    `get_default_qat_qconfig` does. Train on, then ``convert(model.eval())``.
+
+    Raises `QuantizationError` for a model in use, and for one that is prepared already; then nothing has changed.
+
+    >>> import workbench as wb
+    >>> model = prepare_qat(wb.nn.Sequential(wb.nn.Linear(4, 3), wb.nn.ReLU()))
+    >>> type(model.module[0]).__module__
+    'workbench.quantization.qat.layers'
+    """
+    if not model.training:
+        raise QuantizationError("prepare_qat only works on models in training mode: call model.train() first")
+    check(model)
+    made = ready(model, None, get_default_qat_qconfig, inplace)
+    swap_all(made, get_default_qat_module_mappings() if mapping is None else mapping)
+    return observed(made)
+
+
+def quantize_qat(model: Module, run_fn: Callable[..., Any], run_args: Any = (), inplace: bool = False) -> Any:
+    """Prepare `model` for training with fake quantization, train it by ``run_fn(model, *run_args)``, and convert it."""
+    made = model if inplace else copy.deepcopy(model)
+    made.train()
+    prepared = prepare_qat(made, inplace=True)
+    run_fn(prepared, *run_args)
+    return convert(prepared.eval(), inplace=True)

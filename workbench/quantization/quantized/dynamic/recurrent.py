@@ -1,0 +1,190 @@
+"""Recurrent layers and cells with weights in codes: each product quantizes what comes into it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.base.errors import QuantizationError
+from workbench.nn import Module, functional
+from workbench.nn.utils.rnn import PackedSequence
+from workbench.ops.shape.join import cat, stack
+from workbench.quantization.quantized.dynamic.linear import affine, weight_codes
+from workbench.tensor.factories import zeros
+
+__all__ = ["GRU", "LSTM", "GRUCell", "LSTMCell", "RNNCell"]
+
+_WEIGHTS = ("weight_ih", "weight_hh")
+
+
+class _Coded(Module):
+    """What recurrent layers and cells share: weights in codes under the names that they had."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        config = module.qconfig
+        self.token = getattr(config.activation(), "granularity", "tensor") == "token"
+        for name, parameter in module.named_parameters():
+            coded = name.startswith(_WEIGHTS)
+            # An observer each: their ranges are their own.
+            value = weight_codes(parameter, config.weight()) if coded else parameter.detach()
+            self.register_buffer(name, value)
+        self.input_size, self.hidden_size = module.input_size, module.hidden_size
+        self.bias = module.bias
+        self.eval()
+
+    @classmethod
+    def from_float(cls, module: Any) -> Any:
+        """Return the dynamic form of a layer with a qconfig."""
+        return cls(module)
+
+    def _product(self, x: Any, what: str, suffix: str = "") -> Any:
+        bias = getattr(self, f"bias_{what}{suffix}", None) if self.bias else None
+        return affine(x, getattr(self, f"weight_{what}{suffix}"), bias, self.token)
+
+
+def _lstm_step(inner: Any, state: Any, hidden: Any) -> tuple[Any, Any]:
+    i, f, g, o = (inner + hidden).chunk(4, -1)
+    cell = functional.sigmoid(f) * state[1] + functional.sigmoid(i) * g.tanh()
+    out = functional.sigmoid(o) * cell.tanh()
+    return out, (out, cell)
+
+
+def _gru_step(inner: Any, state: Any, hidden: Any) -> tuple[Any, Any]:
+    (r, z, n), (a, b, c) = inner.chunk(3, -1), hidden.chunk(3, -1)
+    reset, keep = functional.sigmoid(r + a), functional.sigmoid(z + b)
+    fresh = (n + reset * c).tanh()
+    out = (state[0] - fresh) * keep + fresh
+    return out, (out,)
+
+
+class _Layers(_Coded):
+    """Layers and directions of a recurrent network."""
+
+    step: Any
+    states = 1
+
+    def __init__(self, module: Any) -> None:
+        if getattr(module, "proj_size", 0):
+            raise QuantizationError(
+                "a dynamically quantized LSTM has no projections: leave this one in floating point, or build it with "
+                "proj_size=0"
+            )
+        super().__init__(module)
+        self.num_layers, self.bidirectional = module.num_layers, module.bidirectional
+        self.batch_first, self.dropout = module.batch_first, module.dropout
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """Run over a sequence [T, N, in], or [N, T, in] with `batch_first`; return it and the last states."""
+        if isinstance(input, PackedSequence):
+            raise QuantizationError(
+                "a dynamically quantized layer takes sequences of one length: pad them with "
+                "nn.utils.rnn.pad_packed_sequence, or leave this layer in floating point"
+            )
+        single = input.ndim == 2
+        x = input.unsqueeze(1) if single else input.transpose(0, 1) if self.batch_first else input
+        if x.shape[-1] != self.input_size:
+            raise QuantizationError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"
+            )
+        ways = 2 if self.bidirectional else 1
+        if hx is None:
+            first = [zeros(self.num_layers * ways, x.shape[1], self.hidden_size) for _ in range(self.states)]
+        else:
+            first = list(hx) if self.states == 2 else [hx]
+            first = [one.unsqueeze(1) for one in first] if single else first
+        ends: list[Any] = []
+        for layer in range(self.num_layers):
+            outs = []
+            for way in range(ways):
+                place = layer * ways + way
+                out, state = self._run(
+                    x, tuple(one[place] for one in first), f"_l{layer}{'_reverse' if way else ''}", way == 1
+                )
+                outs.append(out)
+                ends.append(state)
+            x = outs[0] if ways == 1 else cat(outs, dim=-1)
+        last = [stack([state[i] for state in ends], 0) for i in range(self.states)]
+        if single:
+            x, last = x.squeeze(1), [one.squeeze(1) for one in last]
+        elif self.batch_first:
+            x = x.transpose(0, 1)
+        return x, tuple(last) if self.states == 2 else last[0]
+
+    def _run(
+        self, x: Any, state: tuple[Any, ...], suffix: str, backward: bool
+    ) -> tuple[Any, tuple[Any, ...]]:
+        # All steps' inputs at once, under one scale, as in PyTorch.
+        inner = self._product(x, "ih", suffix)
+        steps = range(x.shape[0])
+        outs: list[Any] = []
+        for t in reversed(steps) if backward else steps:
+            out, state = type(self).step(inner[t], state, self._product(state[0], "hh", suffix))
+            outs.append(out)
+        return stack(outs[::-1] if backward else outs, 0), state
+
+    def extra_repr(self) -> str:
+        """Return the sizes."""
+        return f"{self.input_size}, {self.hidden_size}, num_layers={self.num_layers}"
+
+
+class LSTM(_Layers):
+    """A long short-term memory with weights in codes."""
+
+    step = staticmethod(_lstm_step)
+    states = 2
+
+
+class GRU(_Layers):
+    """Gated recurrent units with weights in codes."""
+
+    step = staticmethod(_gru_step)
+
+
+class _Cell(_Coded):
+    """One step."""
+
+    states = 1
+    step: Any
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """Make one step for rows [N, in]; states that are not given are zeros."""
+        if hx is None:
+            first = [zeros(*input.shape[:-1], self.hidden_size) for _ in range(self.states)]
+        else:
+            first = list(hx) if self.states == 2 else [hx]
+        inner, hidden = self._product(input, "ih"), self._product(first[0], "hh")
+        _, state = self._step(inner, tuple(first), hidden)
+        return state if self.states == 2 else state[0]
+
+    def _step(self, inner: Any, state: tuple[Any, ...], hidden: Any) -> Any:
+        return type(self).step(inner, state, hidden)
+
+    def extra_repr(self) -> str:
+        """Return the sizes."""
+        return f"{self.input_size}, {self.hidden_size}"
+
+
+class LSTMCell(_Cell):
+    """One step of an LSTM with weights in codes."""
+
+    step = staticmethod(_lstm_step)
+    states = 2
+
+
+class GRUCell(_Cell):
+    """One step of gated recurrent units with weights in codes."""
+
+    step = staticmethod(_gru_step)
+
+
+class RNNCell(_Cell):
+    """One step of a plain recurrent network with weights in codes."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__(module)
+        self.nonlinearity = module.nonlinearity
+
+    def _step(self, inner: Any, state: tuple[Any, ...], hidden: Any) -> Any:
+        total = inner + hidden
+        out = total.tanh() if self.nonlinearity == "tanh" else functional.relu(total)
+        return out, (out,)

@@ -1,0 +1,93 @@
+"""Tables of embeddings in codes: a scale and a zero point between codes for each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import quint8
+from workbench.base.errors import QuantizationError
+from workbench.core.value import new
+from workbench.nn import Module, functional
+from workbench.quantization.observed import weight_watcher
+from workbench.tensor import Tensor
+
+__all__ = ["Embedding", "EmbeddingBag"]
+
+
+class _Table(Module):
+    """Rows in codes: row = (codes - zero point)·scale. Only rows that are looked up become numbers."""
+
+    codes: Tensor
+    scales: Tensor
+    zero_points: Tensor
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        watching = weight_watcher(module)
+        if watching.dtype is not quint8 or not watching.qscheme.per_channel:
+            raise QuantizationError(
+                "a table of embeddings becomes quint8 with a scale a row, and its observer says "
+                f"{watching.dtype.name}, {watching.qscheme!r}: use float_qparams_weight_only_qconfig"
+            )
+        values = module.weight.payload
+        watching.reset()
+        watching(module.weight.detach())
+        scale, zero = (np.asarray(one, np.float32) for one in watching.qparams())
+        codes = np.rint(values * (np.float32(1) / scale)[:, None] + zero[:, None])
+        limits = watching.quant_min, watching.quant_max
+        self.register_buffer("codes", new(np.clip(codes, *limits).astype(np.uint8)))
+        self.register_buffer("scales", new(scale))
+        self.register_buffer("zero_points", new(zero))
+        self.num_embeddings, self.embedding_dim = values.shape
+        self.padding_idx = module.padding_idx
+        self.eval()
+
+    @classmethod
+    def from_float(cls, module: Any) -> Any:
+        """Return the form in codes of a table with a qconfig."""
+        return cls(module)
+
+    def _rows(self, input: Any) -> tuple[Any, Any]:
+        """Return the rows that `input` names, and the places of these in them."""
+        wanted, places = np.unique(input.payload, return_inverse=True)
+        if wanted.size and not (0 <= wanted[0] and wanted[-1] < self.num_embeddings):
+            raise IndexError(f"index out of range in self: rows go from 0 to {self.num_embeddings - 1}")
+        scale, zero = self.scales.payload[wanted], self.zero_points.payload[wanted]
+        rows = (self.codes.payload[wanted].astype(np.float32) - zero[:, None]) * scale[:, None]
+        return new(rows), new(places.reshape(input.payload.shape), input._names)
+
+    def extra_repr(self) -> str:
+        """Return the sizes."""
+        return f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}, dtype=quint8"
+
+
+class Embedding(_Table):
+    """Rows of a table in codes, looked up as floating point values."""
+
+    def forward(self, input: Any) -> Any:
+        """Look rows up: whole numbers [any dims] to [any dims, embedding_dim]."""
+        rows, places = self._rows(input)
+        return functional.embedding(places, rows)
+
+
+class EmbeddingBag(_Table):
+    """Sums, means or greatest values of the rows of each bag, of a table in codes."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__(module)
+        self.mode, self.include_last_offset = module.mode, module.include_last_offset
+
+    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+        """Sum, average or take the greatest of the rows of each bag."""
+        rows, places = self._rows(input)
+        padding = None
+        if self.padding_idx is not None:
+            found = np.unique(input.payload)
+            here = int(np.searchsorted(found, self.padding_idx % self.num_embeddings))
+            padding = here if here < len(found) and found[here] == self.padding_idx else None
+        return functional.embedding_bag(
+            places, rows, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+            include_last_offset=self.include_last_offset, padding_idx=padding,
+        )  # fmt: skip

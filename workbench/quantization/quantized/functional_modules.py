@@ -1,0 +1,184 @@
+"""Functions between modules that are to be quantized: sums, products, joins, as modules that can be observed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import quint8
+from workbench.base.errors import QuantizationError
+from workbench.base.quantized_array import QuantizedArray, code_range
+from workbench.core.value import new
+from workbench.nn import Identity, Module, functional
+from workbench.ops.quantized.quantize import DEQUANTIZE, QUANTIZE_PER_TENSOR
+from workbench.ops.shape.join import cat
+from workbench.quantization.observed import observer_of
+from workbench.quantization.quantized.boundary import QuantizedModule, require_codes
+
+__all__ = ["FXFloatFunctional", "FloatFunctional", "QFunctional", "add_scalar", "mul_scalar"]
+
+_INSTEAD = "add, add_scalar, mul, mul_scalar, cat, add_relu or matmul"
+
+
+class FloatFunctional(Module):
+    """Functions on values, as methods of a module: what they return is observed, and `convert` makes codes of it.
+
+    >>> import workbench as wb
+    >>> FloatFunctional().add(wb.tensor(1.0), wb.tensor(2.0))
+    tensor(3.)
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.activation_post_process: Module = Identity()
+
+    def forward(self, x: Any) -> Any:
+        """Refuse: a method says which function is meant."""
+        raise QuantizationError(f"{type(self).__name__} is not called itself: call its {_INSTEAD}")
+
+    def add(self, x: Any, y: Any) -> Any:
+        """Return x + y."""
+        return self.activation_post_process(x + y)
+
+    def add_scalar(self, x: Any, y: float) -> Any:
+        """Return x + y for a number y; nothing is observed, for the codes stay."""
+        return x + y
+
+    def mul(self, x: Any, y: Any) -> Any:
+        """Return x · y."""
+        return self.activation_post_process(x * y)
+
+    def mul_scalar(self, x: Any, y: float) -> Any:
+        """Return x · y for a number y; nothing is observed, for the codes stay."""
+        return x * y
+
+    def cat(self, x: Sequence[Any], dim: int = 0) -> Any:
+        """Return tensors joined along `dim`."""
+        return self.activation_post_process(cat(x, dim=dim))
+
+    def add_relu(self, x: Any, y: Any) -> Any:
+        """Return max(x + y, 0)."""
+        return self.activation_post_process(functional.relu(x + y))
+
+    def matmul(self, x: Any, y: Any) -> Any:
+        """Return the product of two matrices."""
+        return self.activation_post_process(x @ y)
+
+
+class FXFloatFunctional(FloatFunctional):
+    """The same where a graph is observed around it: it observes nothing itself."""
+
+
+def add_scalar(x: Any, y: float) -> Any:
+    """Return x + y on codes: the zero point moves, and where it cannot the scale grows."""
+    codes: QuantizedArray = x.payload
+    least, most = code_range(codes.dtype)
+    scale, zero = float(codes.scale), int(codes.zero_point)
+    moved = zero - int(np.rint(y / scale))
+    if least <= moved <= most:
+        return new(QuantizedArray(codes.codes, scale, moved, codes.dtype), x._names)
+    end = least if moved < least else most
+    wider = (
+        (most - moved) / (most - least) * scale if moved < least else (moved - least) / (most - least) * scale
+    )
+    # The same numbers under a scale that holds the new range, of which 0 is an end.
+    numbers = new(QuantizedArray(codes.codes, scale, zero, codes.dtype), x._names)
+    shifted = DEQUANTIZE(numbers) + (zero - moved) * scale
+    return QUANTIZE_PER_TENSOR(shifted, scale=wider, zero_point=end, qmin=least, qmax=most, dtype=codes.dtype)
+
+
+def mul_scalar(x: Any, y: float) -> Any:
+    """Return x · y on codes: the scale changes; for a negative number codes are counted from the other end."""
+    codes: QuantizedArray = x.payload
+    least, most = code_range(codes.dtype)
+    scale, zero = float(codes.scale), int(codes.zero_point)
+    if y == 0:
+        return new(QuantizedArray(np.zeros_like(codes.codes), 1.0, 0, codes.dtype), x._names)
+    if y > 0:
+        return new(QuantizedArray(codes.codes, scale * y, zero, codes.dtype), x._names)
+    turned = (least + most - codes.codes.astype(np.int64)).astype(codes.codes.dtype)
+    return new(QuantizedArray(turned, -scale * y, least + most - zero, codes.dtype), x._names)
+
+
+class QFunctional(QuantizedModule):
+    """The same functions on codes, with the scale and the zero point of what they return.
+
+    q = quantize(f(dequantize(x), dequantize(y))).
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dtype = quint8
+        self.known = True
+        """False where calibration never came by: then there is no scale for a result."""
+
+    @classmethod
+    def from_float(cls, module: Any) -> Any:
+        """Return the form on codes of an observed `FloatFunctional`."""
+        observer = observer_of(module)
+        made = cls()
+        made.dtype = observer.dtype
+        made.known = observer.has_data or observer.override is not None
+        if made.known:
+            made.set_output(observer)
+        return made
+
+    def forward(self, x: Any) -> Any:
+        """Refuse: a method says which function is meant."""
+        raise QuantizationError(f"QFunctional is not called itself: call its {_INSTEAD}")
+
+    def _numbers(self, *inputs: Any) -> list[Any]:
+        for one in inputs:
+            require_codes(self, one)
+        return [DEQUANTIZE(one) for one in inputs]
+
+    def _codes(self, result: Any) -> Any:
+        if not self.known:
+            raise QuantizationError(
+                "not calibrated: this QFunctional has seen no values before convert(), so its result has no scale; "
+                "calibrate with data that reaches it"
+            )
+        return QUANTIZE_PER_TENSOR(
+            result, scale=float(self.scale.payload), zero_point=int(self.zero_point.payload),
+            qmin=self.quant_min, qmax=self.quant_max, dtype=self.dtype,
+        )  # fmt: skip
+
+    def add(self, x: Any, y: Any) -> Any:
+        """Return x + y."""
+        a, b = self._numbers(x, y)
+        return self._codes(a + b)
+
+    def add_scalar(self, x: Any, y: float) -> Any:
+        """Return x + y for a number y."""
+        require_codes(self, x)
+        return add_scalar(x, y)
+
+    def mul(self, x: Any, y: Any) -> Any:
+        """Return x · y."""
+        a, b = self._numbers(x, y)
+        return self._codes(a * b)
+
+    def mul_scalar(self, x: Any, y: float) -> Any:
+        """Return x · y for a number y."""
+        require_codes(self, x)
+        return mul_scalar(x, y)
+
+    def cat(self, x: Sequence[Any], dim: int = 0) -> Any:
+        """Return tensors joined along `dim`."""
+        return self._codes(cat(self._numbers(*x), dim=dim))
+
+    def add_relu(self, x: Any, y: Any) -> Any:
+        """Return max(x + y, 0)."""
+        a, b = self._numbers(x, y)
+        return self._codes(functional.relu(a + b))
+
+    def matmul(self, x: Any, y: Any) -> Any:
+        """Return the product of two matrices."""
+        a, b = self._numbers(x, y)
+        return self._codes(a @ b)
+
+    def extra_repr(self) -> str:
+        """Return scale and zero point."""
+        return self._output_repr()
