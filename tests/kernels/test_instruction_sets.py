@@ -28,6 +28,10 @@ run = {name: kernels.lookup(name).run for name in kernels.names()}
 pool = dict(kernel=(2, 2), stride=(2, 2), padding=(0, 0), dilation=(1, 1))
 values, indices = run["max_pool2d"](x, **pool)
 y, mean, rstd = run["batch_norm"](x, channel, channel, eps=1e-5)
+half_bytes = generator.integers(0, 16, (40, 24)).astype(np.uint8)
+nibbles = kernels.PackedNibbleLinear(half_bytes, np.ones((40, 3), np.float32), np.full((40, 3), 7, np.float32), None)
+affine = kernels.PackedQuantizedLinear(weight.reshape(21, -1), np.array([0.01], np.float32), None)
+rows = generator.standard_normal((6, 171)).astype(np.float32)
 packed = kernels.PackedQuantizedConv2d(weight, np.array([0.01], np.float32), None, padding=(1, 1))
 groups = {}
 for wide in (1, 2, 4, 8):
@@ -84,6 +88,9 @@ np.savez(
     drawn=run["rrelu"](x, lower=0.1, upper=0.6, seed=9, drawn=(0, 4)),
     codes=run["quantize_per_tensor"](x, 0.02, 100, 0, 255, np.uint8),
     integers=packed.run(codes, **quantization), pooled=packed.run(codes, **quantization, pool=True),
+    dynamic=affine.run_dynamic(rows, by_row=False, highest=255), nibbles=nibbles.run(rows[:5, :24]),
+    whole=packed.run(codes, **quantization, requantization="whole"),
+    joined=packed.run(codes, **quantization, requantization="joined"),
     histogram=run["histogram_counts"](x, -2.0, 2.0, 64), moments=np.array([statistics["mean"], statistics["std"]]),
 )
 print(kernels.info()["loops"], kernels.info()["integer_loops"])

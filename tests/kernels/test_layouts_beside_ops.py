@@ -16,7 +16,12 @@ from tests.kernels.calls import floats, places
 from tests.kernels.judge import Call, at_any_size, compare, ways
 from tests.kernels.layouts import LAYOUTS, Layout
 from workbench import kernels, optim
-from workbench.kernels import PackedConv2d, PackedQuantizedConv2d, PackedQuantizedLinear
+from workbench.kernels import (
+    PackedConv2d,
+    PackedNibbleLinear,
+    PackedQuantizedConv2d,
+    PackedQuantizedLinear,
+)
 from workbench.kernels.fourier import from_half, half, takes_from_half, takes_half, takes_transform, transform
 
 GEOMETRY: dict[str, Any] = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
@@ -53,6 +58,14 @@ def _packed_linear(x: Any, weight: Any, scales: Any, bias: Any) -> Any:
     return PackedQuantizedLinear(weight, scales, bias).run(x, **CODES)
 
 
+def _dynamic_linear(x: Any, weight: Any, scales: Any, bias: Any) -> Any:
+    return PackedQuantizedLinear(weight, scales, bias).run_dynamic(x, by_row=True, highest=255)
+
+
+def _nibbles(x: Any, weight: Any, scales: Any, zeros: Any, bias: Any) -> Any:
+    return PackedNibbleLinear(weight, scales, zeros, bias).run(x)
+
+
 def _always(*arrays: Any, **params: Any) -> bool:
     return True
 
@@ -81,6 +94,14 @@ CASES: dict[str, tuple[Callable[[], tuple[Callable[..., Any], Callable[..., bool
     "PackedQuantizedLinear": (
         lambda: (_packed_linear, _always),
         ((codes(7, 37), codes(17, 37, dtype="i1"), np.abs(floats(17)) / 9, floats(17)), {}),
+    ),
+    "dynamic PackedQuantizedLinear": (
+        lambda: (_dynamic_linear, _always),
+        ((floats(7, 37), codes(17, 37, dtype="i1"), np.abs(floats(17)) / 9, floats(17)), {}),
+    ),
+    "PackedNibbleLinear": (
+        lambda: (_nibbles, _always),
+        ((floats(7, 36), codes(17, 36) % 16, np.abs(floats(17, 4)), floats(17, 4), floats(17)), {}),
     ),
     "transform, long": (
         lambda: (

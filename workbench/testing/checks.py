@@ -48,7 +48,13 @@ def _check_values(op: Op, sample: Sample) -> None:
         assert rule.payload.dtype == got.payload.dtype, (
             f"{op.name}: type rule {rule.payload.dtype}, numbers {got.payload.dtype}"
         )
-        assert_close(got, raw, rtol=1e-6, atol=1e-9)
+        # Samples are in double precision, but for those of layers that quantize float32 themselves.
+        single = getattr(raw, "dtype", None) == np.float32 and any(map(_has_codes, arrays))
+        assert_close(got, raw, rtol=1e-5 if single else 1e-6, atol=1e-7 if single else 1e-9)
+
+
+def _has_codes(array: Any) -> bool:
+    return bool(getattr(getattr(array, "dtype", None), "quantized", False))
 
 
 def _check_kernel(op: Op, sample: Sample) -> None:

@@ -27,26 +27,26 @@ Dims checked(Dims shape) {
 void choose(float least, float most, std::int64_t highest, float& scale, std::int32_t& zero) {
     constexpr float smallest = 6.1e-5f;
     const double codes = static_cast<double>(highest);
-    float step = static_cast<float>((static_cast<double>(most) - least) / codes);
-    if (step == 0.f || std::isinf(1.f / step) || !std::isfinite(step)) step = 0.1f;
+    double step = (static_cast<double>(most) - least) / codes;
+    if (static_cast<float>(step) == 0.f || std::isinf(1.f / static_cast<float>(step)) || !std::isfinite(step)) step = 0.1;
     if (step < smallest) {
-        const float before = step;
+        const float before = static_cast<float>(step);
         step = smallest;
         if (least == 0.f) {
-            most = step * static_cast<float>(highest);
+            most = smallest * static_cast<float>(highest);
         } else if (most == 0.f) {
-            least = -step * static_cast<float>(highest);
+            least = -smallest * static_cast<float>(highest);
         } else {
             const float factor = smallest / before;
             least *= factor, most *= factor;
         }
     }
-    const double from_least = -least / static_cast<double>(step), from_most = codes - most / static_cast<double>(step);
-    const double error_least = std::fabs(least / static_cast<double>(step));
-    const double error_most = codes + std::fabs(most / static_cast<double>(step));
+    const double from_least = -least / step, from_most = codes - most / step;
+    const double error_least = std::fabs(least / step);
+    const double error_most = codes + std::fabs(most / step);
     const double found = error_least < error_most ? from_least : from_most;
     zero = static_cast<std::int32_t>(std::nearbyint(std::clamp(found, 0.0, codes)));
-    scale = step;
+    scale = static_cast<float>(step);
 }
 
 }  // namespace

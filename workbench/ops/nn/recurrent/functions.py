@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from workbench.base.dims import new_name
@@ -40,11 +40,14 @@ def through_layers(
     train: bool,
     directions: int,
     batch_sizes: tuple[int, ...] | None = None,
+    layer: Callable[..., tuple[Any, ...]] | None = None,
 ) -> tuple[Any, tuple[Any, ...]]:
     """Go through the layers of a mode of `RNNBase`; return the output, and the last states of all layers stacked.
 
-    `weights` are those of each layer and direction, `states` [layers·directions, N, …], or None for zeros.
+    `weights` are those of each layer and direction, `states` [layers·directions, N, …], or None for zeros. `layer` is
+    what runs one of them: `_layer` for weights of floats.
     """
+    run = layer or _layer
     batch = input.payload.shape[1] if batch_sizes is None else batch_sizes[0]
     found: list[tuple[Any, ...]] = []
     for place in range(0, len(weights), directions):
@@ -55,7 +58,7 @@ def through_layers(
                 first = _zeros(mode, own, batch, input.payload.dtype)
             else:
                 first = tuple(ops.index(one, key=(place + direction,)) for one in states)
-            output, *last = _layer(mode, input, first, own, biases, direction == 1, batch_sizes)
+            output, *last = run(mode, input, first, own, biases, direction == 1, batch_sizes)
             outputs.append(output)
             found.append(tuple(last))
         input = ops.cat(*outputs, dim=len(output.payload.shape) - 1) if directions == 2 else output

@@ -1,0 +1,121 @@
+"""Layers on codes: what needs no calibration against PyTorch's, and four bits against floats."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch.ao import quantization as torch_quantization
+
+import workbench as wb
+from tests.bench.measure import Case, Work
+from workbench.base.dtypes import quint4x2
+from workbench.base.quantized_array import QuantizedArray
+from workbench.core.value import new
+from workbench.ops.quantized.recurrent import recurrent_dynamic
+
+__all__ = ["quantized_cases"]
+
+F = wb.quantization.quantized.functional
+
+
+def _values(*shape: int) -> Any:
+    return np.random.default_rng(len(shape)).standard_normal(shape).astype(np.float32)
+
+
+def _rows(weight: Any) -> Any:
+    """A weight as signed codes, with a scale for all."""
+    return wb.quantize_per_tensor(new(weight), float(np.abs(weight).max() / 127.5), 0, wb.qint8)
+
+
+def _dynamic(layer: torch.nn.Module) -> Any:
+    torch.backends.quantized.engine = "x86"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch_quantization.quantize_dynamic(torch.nn.Sequential(layer), {type(layer)}, torch.qint8)
+
+
+def _linear(batch: int) -> Callable[[], tuple[Work, Work]]:
+    def make() -> tuple[Work, Work]:
+        layer = torch.nn.Linear(1024, 1024)
+        weight, bias = _rows(layer.weight.detach().numpy()), new(layer.bias.detach().numpy().copy())
+        x = _values(batch, 1024)
+        ours, theirs, other = new(x), _dynamic(layer), torch.from_numpy(x)
+
+        def run_ours() -> None:
+            F.linear_dynamic(ours, weight, bias)
+
+        def run_theirs() -> None:
+            with torch.no_grad():
+                theirs(other)
+
+        return run_ours, run_theirs
+
+    return make
+
+
+def _lstm(steps: int) -> Callable[[], tuple[Work, Work]]:
+    def make() -> tuple[Work, Work]:
+        layer = torch.nn.LSTM(512, 512, num_layers=2)
+        given = dict(layer.named_parameters())
+        weights = [
+            [
+                *(_rows(given[f"weight_{part}_l{place}"].detach().numpy()) for part in ("ih", "hh")),
+                *(new(given[f"bias_{part}_l{place}"].detach().numpy().copy()) for part in ("ih", "hh")),
+            ]
+            for place in range(2)
+        ]
+        x = _values(steps, 1, 512)
+        ours, theirs, other = new(x), _dynamic(layer), torch.from_numpy(x)
+
+        def run_ours() -> None:
+            recurrent_dynamic("LSTM", ours, None, weights, biases=True)
+
+        def run_theirs() -> None:
+            with torch.no_grad():
+                theirs(other)
+
+        return run_ours, run_theirs
+
+    return make
+
+
+def _four_bits() -> tuple[Work, Work]:
+    random = np.random.default_rng(0)
+    codes = random.integers(0, 16, (1024, 4096)).astype(np.uint8)
+    scales = random.uniform(0.01, 0.02, (1024, 4096 // 64))
+    weight = QuantizedArray(codes, scales, np.full(scales.shape, 8), quint4x2, None, 64)
+    x, packed, floats = new(_values(1, 4096)), new(weight), new(weight.dequantize())
+
+    def run_packed() -> None:
+        F.linear_weight_only(x, packed)
+
+    def run_floats() -> None:
+        with wb.no_grad():
+            wb.nn.functional.linear(x, floats)
+
+    return run_packed, run_floats
+
+
+def quantized_cases() -> Iterator[Case]:
+    """Rows of the table."""
+    for batch in (1, 32):
+        yield Case(
+            f"dynamic int8 linear 1024, batch {batch}",
+            "PyTorch, dynamic int8",
+            0.9,
+            _linear(batch),
+            alone=True,
+        )
+    for steps in (32, 1):
+        yield Case(
+            f"dynamic int8 LSTM 512, two layers, {steps} step{'s' if steps > 1 else ''}",
+            "PyTorch, dynamic int8",
+            0.9,
+            _lstm(steps),
+            alone=True,
+        )
+    yield Case("4-bit weight-only linear 1024x4096, batch 1", "the same in float32", 0.4, _four_bits)

@@ -1,0 +1,187 @@
+"""Affine maps and recurrent layers whose inputs are quantized as they come, by their own range.
+
+A weight is quantized once; what it meets is quantized at every call, all values alike or each row (token) by its own
+range, and the result is floating point again. So nothing needs to be calibrated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench import kernels
+from workbench.base.dims import Dims
+from workbench.base.dtypes import qint8
+from workbench.base.errors import QuantizationError
+from workbench.base.quantized_array import QuantizedArray
+from workbench.core.families import grid
+from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves
+from workbench.core.quantization import integers
+from workbench.core.typing import Tensor
+from workbench.ops.contract.matmul import LINEAR
+from workbench.ops.quantized.linear import packed_linear
+from workbench.ops.quantized.quantize import REFERENCE
+from workbench.ops.quantized.requantize import NO_GRADIENT, around_zero, sample_weights
+
+__all__ = ["QUANTIZED_LINEAR_DYNAMIC", "choose", "highest_code", "linear_dynamic"]
+
+_SMALLEST = np.float32(6.1e-5)
+
+
+def choose(least: float, most: float, highest: int) -> tuple[float, int]:
+    """Return scale and zero point of a range for codes from 0 to `highest`, as FBGEMM chooses them.
+
+    >>> choose(-1.0, 3.0, 255)
+    (0.01568627450980392, 64)
+    """
+    low, high = np.float32(min(least, 0.0)), np.float32(max(most, 0.0))
+    with np.errstate(all="ignore"):
+        scale = (np.float64(high) - np.float64(low)) / highest
+        if np.float32(scale) == 0 or np.isinf(np.float32(1) / np.float32(scale)) or not np.isfinite(scale):
+            scale = np.float64(0.1)
+        if scale < _SMALLEST:
+            factor = _SMALLEST / np.float32(scale)
+            if low == 0:
+                high = _SMALLEST * np.float32(highest)
+            elif high == 0:
+                low = -_SMALLEST * np.float32(highest)
+            else:
+                low, high = low * factor, high * factor
+            scale = np.float64(_SMALLEST)
+        below, above = np.float64(low) / scale, np.float64(high) / scale
+    # From the end that tells it more precisely.
+    zero = -below if abs(below) < highest + abs(above) else highest - above
+    return float(scale), int(np.rint(np.clip(zero, 0, highest)))
+
+
+def highest_code(reduce_range: bool) -> int:
+    """Return the greatest code of dynamic inputs: of seven bits where that is asked for."""
+    return 127 if reduce_range else 255
+
+
+def _quantized_rows(x: Any, by_row: bool, highest: int) -> tuple[Any, Any, Any]:
+    """Return codes of [rows, in], and scales and zero points [rows, 1]."""
+    pairs = [choose(float(row.min()), float(row.max()), highest) for row in (x if by_row else [x])]
+    scales = np.array([pair[0] for pair in pairs], np.float32)[:, None]
+    zeros = np.array([pair[1] for pair in pairs], np.float32)[:, None]
+    codes = np.clip(np.rint(x * (np.float32(1) / scales) + zeros), 0, highest)
+    return codes.astype(np.float64), scales, zeros
+
+
+def _linear(x: Any, weight: Any, bias: Any = None, *, by_row: bool, highest: int, relu: bool) -> Any:
+    rows = np.asarray(x, np.float32).reshape(-1, x.shape[-1])
+    if not rows.size:
+        return np.zeros((*x.shape[:-1], weight.shape[0]), np.float32)
+    codes, scales, zeros = _quantized_rows(rows, by_row, highest)
+    sums = (codes - zeros) @ around_zero(weight).T
+    real = sums.astype(np.float32) * (scales * np.asarray(weight.scale, np.float32))
+    if bias is not None:
+        real = real + np.asarray(bias, np.float32)
+    out = np.maximum(real, np.float32(0)) if relu else real
+    return out.reshape(*x.shape[:-1], weight.shape[0])
+
+
+def fits_dynamic(x: Any, weight: Any) -> bool:
+    """Say whether compiled code takes these floats and this weight."""
+    fits = weight.cache.get("dynamic")
+    if fits is None:
+        signed = weight.dtype is qint8 and weight.axis in (None, 0) and not np.any(weight.zero_point)
+        fits = weight.cache["dynamic"] = signed and bool(np.all(np.asarray(weight.scale) > 0))
+    return fits and type(x) is np.ndarray and x.dtype == np.float32 and kernels.available()
+
+
+def _linear_on_codes(x: Any, weight: Any, bias: Any = None, *, by_row: bool, highest: int, relu: bool) -> Any:
+    if not fits_dynamic(x, weight) or not x.size:
+        return _linear(x, weight, bias, by_row=by_row, highest=highest, relu=relu)
+    return packed_linear(weight, bias).run_dynamic(x, by_row=by_row, highest=highest, relu=relu)
+
+
+FLOATS = DTypeRule("float32", None, lambda dtype, params: np.dtype(np.float32))
+
+
+def _dims(*dims: Dims, **params: Any) -> Dims:
+    found: Any = LINEAR.dims(*dims)
+    return found  # type: ignore[no-any-return]
+
+
+_PARAMS = {"by_row": False, "highest": 127, "relu": False}
+
+
+def _float(*shape: int) -> Any:
+    return grid(*shape).astype(np.float32)
+
+
+QUANTIZED_LINEAR_DYNAMIC = Op(
+    name="quantized_linear_dynamic",
+    doc="Affine map of floats by an 8-bit weight: they are quantized by their own range, or each row by its own.",
+    equation="y = Σ (q - zq)·w·sq·sw[o] + b[o], q = clamp(rne(x / sq + zq), 0, highest); 0 at least if rectified",
+    reference=REFERENCE,
+    dims=_dims,
+    rule="the last dim ends here, the weight's out_features takes its place",
+    dtype=FLOATS,
+    forward=_linear,
+    vjp=NO_GRADIENT,
+    saves=Saves(output=False),
+    quantized=integers(
+        "quantized_linear_dynamic", _linear_on_codes, "ends", inputs=("plain", "weight", "plain"), axis=0
+    ),
+    cost=lambda dims, out, **params: LINEAR.cost(dims, out),
+    samples=lambda: [
+        Sample(
+            (_float(5, 12), sample_weights(7, 12), _float(7)),
+            _PARAMS,
+            names=(("N", "features"), ("out_features", "in_features"), ("out_features",)),
+        ),
+        Sample((_float(2, 3, 12), sample_weights(7, 12, per_channel=False)), {**_PARAMS, "by_row": True}),
+        Sample(
+            (_float(4, 12), sample_weights(70, 12), _float(70)),
+            {"by_row": True, "highest": 255, "relu": True},
+        ),
+    ],
+    bad=lambda: [
+        BadInput((_float(5, 11), sample_weights(7, 12)), _PARAMS, RuntimeError, "the weight takes 12")
+    ],
+)
+
+
+def linear_dynamic(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    reduce_range: bool = False,
+    *,
+    relu: bool = False,
+    per_token: bool = False,
+) -> Tensor:
+    """Map the last dim of float32 values by a qint8 weight [out, in], as ``torch.ops.quantized.linear_dynamic``.
+
+    Values are quantized to 8 bits by their range, or with `per_token` each row by its own; to 7 bits with
+    `reduce_range`, which sums here do not need: they are exact. Raises QuantizationError for a weight that is not
+    quantized.
+
+    >>> import workbench as wb
+    >>> from workbench.quantization.quantized import functional as F
+    >>> w = wb.quantize_per_tensor(wb.tensor([[1.0, 1.0]]), 0.01, 0, wb.qint8)
+    >>> F.linear_dynamic(wb.tensor([[1.0, 2.0]]), w).round(decimals=2)
+    tensor([[3.]])
+    """
+    check_weight("linear_dynamic", input, weight)
+    operands = (input, weight) if bias is None else (input, weight, bias)
+    return QUANTIZED_LINEAR_DYNAMIC(
+        *operands, by_row=per_token, highest=highest_code(reduce_range), relu=relu
+    )
+
+
+def check_weight(op: str, input: Tensor, weight: Tensor) -> None:
+    """Raise QuantizationError unless `input` is floating point and `weight` has codes."""
+    if not getattr(weight.payload.dtype, "quantized", False):
+        raise QuantizationError(
+            f"{op} takes a quantized weight, and got {weight.dtype.name}: quantize it with quantize_per_channel"
+        )
+    if isinstance(input.payload, QuantizedArray) or getattr(input.payload.dtype, "quantized", False):
+        raise QuantizationError(
+            f"{op} quantizes its input itself, and got {input.dtype.name}: call dequantize() first, or linear"
+        )
+    if input.payload.dtype != np.float32:
+        raise QuantizationError(f"{op} takes float32 values, and got {input.dtype.name}; try x.float()")
