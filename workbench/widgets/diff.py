@@ -89,17 +89,24 @@ def _rows(found: GraphDiff) -> Iterator[DiffRow]:
 def _alike(before: DiffNode | None, after: DiffNode | None) -> bool:
     if before is None or after is None:
         return False
-    return (before.op, before.dtype, before.dims) == (after.op, after.dtype, after.dims)
+    return (before.op, before.place, before.dtype, before.dims) == (
+        after.op,
+        after.place,
+        after.dtype,
+        after.dims,
+    )
 
 
 def _node(one: NodeDiff, node: Node | None) -> DiffNode | None:
     if node is None:
         return None
     kind = node.outputs[0].type
+    # Of what has moved: where it stood is where its module is, or the graph.
+    place = node.scope if node is one.before and one.status == "moved" else one.place
     return DiffNode(
         node.name[:LONGEST],
         one.op[:LONGEST],
-        ".".join(one.place)[:LONGEST],
+        ".".join(place)[:LONGEST],
         node.source[:LONGEST],
         short_name(kind),
         dims_of_type(kind),

@@ -79,6 +79,8 @@ class GraphPicture:
         """The call that a node of the picture draws, by its identity."""
         self._kinds: dict[tuple[str, ...], Box] = {}
         self._left = MOST_NODES
+        self._own = 0
+        """How many nodes of the graph itself, and not of its functions, are drawn."""
         world = _World(graph, "")
         world.held |= {value: _held("parameter", value, one) for value, one in graph.parameters.items()}
         world.held |= {value: _held("constant", value, one) for value, one in graph.constants.items()}
@@ -86,8 +88,7 @@ class GraphPicture:
         self._block(world, graph, [])
         self.ended = self._end(world, stop) if stop is not None else None
         """The identity of the node where the function failed; None where it did not, or nobody knows where."""
-        own = sum(1 for one in self.calls if " " not in one)
-        self.missing = sum(1 for _ in graph.walk()) - own
+        self.missing = sum(1 for _ in graph.walk()) - self._own
         # What lies behind the cut is unknown, and so are the outputs that come from there.
         if not self.missing:
             self._outputs(world)
@@ -174,9 +175,9 @@ class GraphPicture:
             if not self._left:
                 return
             self._left -= 1
+            self._own += not world.prefix
             # Modules that are called inside a block have their boxes in its.
-            own = node.scope[len(base) :] if node.scope[: len(base)] == base else ()
-            inside = [*scope, *own]
+            inside = [*scope, *_below(node.scope, base)]
             if isinstance(node.callee, SubGraph) and self._has_room(node.callee):
                 self._function(world, node, node.callee, inside)
             elif node.blocks:
@@ -225,6 +226,9 @@ class GraphPicture:
     def _function(self, world: _World, node: Node, function: SubGraph, scope: list[str]) -> None:
         """Draw a call of a function of the graph: a box with what it is given, its nodes, and what it gives."""
         inner = _World(function, f"{world.prefix}{node.name} › ")  # no value has a space in its name
+        if function.kind and _is_plain(node, function):
+            self._fused(world, inner, node, function, [*scope, f"{function.kind} {node.name}"])
+            return
         place = [*scope, f"{called(function)} {node.name}"]
         self._kinds[tuple(place)] = "function"
         given: list[Value] = []
@@ -241,6 +245,19 @@ class GraphPicture:
         self._block(inner, function, place)
         identity = self._call(world, node, place, [], opened=True)
         self._join(inner, list(values_in(function.outputs)), identity)
+
+    def _fused(self, world: _World, inner: _World, node: Node, function: SubGraph, place: list[str]) -> None:
+        """Draw what was put together as a box around its nodes, which read and are read across its rim."""
+        self._kinds[tuple(place)] = "function"
+        for operand, value in zip(node.inputs, function.inputs, strict=True):
+            if operand in world.held:
+                inner.held[value] = world.held[operand]
+            elif operand in world.sources:
+                inner.sources[value] = world.sources[operand]
+        self._block(inner, function, place, node.scope)
+        for value, result in zip(node.outputs, function.outputs, strict=True):
+            if result in inner.sources:
+                world.sources[value] = inner.sources[result]
 
     # ------------------------------------------------------------------------------------------- single nodes
 
@@ -315,6 +332,24 @@ def _held(kind: Literal["parameter", "constant"], value: Value, tensor: Any) -> 
         dims_of_type(value.type),
         quantization_of(tensor),
         elements_of(value),
+    )
+
+
+def _below(scope: tuple[str, ...], base: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the part of the path of a module that is not that of another around it."""
+    shared = 0
+    while shared < min(len(scope), len(base)) and scope[shared] == base[shared]:
+        shared += 1
+    return scope[shared:]
+
+
+def _is_plain(node: Node, function: SubGraph) -> bool:
+    """Say whether a call gives a function values alone, and takes values that its nodes make, each by itself."""
+    made = {value for one in function.nodes for value in one.outputs}
+    return (
+        all(isinstance(one, Value) for one in node.inputs)
+        and len(node.outputs) == len(function.outputs)
+        and all(isinstance(one, Value) and one in made for one in function.outputs)
     )
 
 

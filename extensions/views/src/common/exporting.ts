@@ -20,6 +20,7 @@ const CARRIED = [
   'stroke-opacity',
   'stroke-dasharray',
   'stroke-linejoin',
+  'paint-order',
   'opacity',
   'font-family',
   'font-size',

@@ -64,6 +64,8 @@ button.wb-head-source:hover { color: var(--wb-accent); }
 .wb-button { font: inherit; font-size: var(--wb-small); line-height: 1.5; color: var(--wb-ink); background: var(--wb-paper);
   border: 1px solid var(--wb-line); border-radius: 4px; padding: 2px 8px; cursor: pointer; white-space: nowrap; min-height: 24px; }
 .wb-button:hover:not(:disabled) { background: var(--wb-sunk); border-color: var(--wb-line-strong); }
+/* On the darker ground the colour of what is pressed would be too pale. */
+.wb-button:is([aria-pressed='true'], [aria-checked='true']):hover:not(:disabled) { background: var(--wb-paper); border-color: var(--wb-accent); }
 .wb-button:disabled { opacity: 0.45; cursor: default; }
 .wb-button[aria-pressed='true'], .wb-button[aria-checked='true'] { border-color: var(--wb-accent); color: var(--wb-accent);
   box-shadow: inset 0 0 0 1px var(--wb-accent); }

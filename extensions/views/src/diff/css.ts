@@ -14,7 +14,7 @@ export const DIFF_CSS = `
 .wb-d-count[data-status] { border-left: 3px solid var(--wb-d, var(--wb-line-strong)); }
 .wb-d-count b { font-weight: 600; }
 .wb-d-sign { font-family: var(--wb-code); font-weight: 700; display: inline-block; width: 14px; text-align: center; flex: none; }
-.wb-d-notes { margin: 0; padding: 0; list-style: none; font-size: 12px; color: var(--wb-quiet); flex: none; max-height: 92px; overflow: auto; }
+.wb-d-notes { margin: 0; padding: 0; list-style: none; font-size: 12px; color: var(--wb-quiet); flex: none; max-height: 152px; overflow: auto; line-height: 19px; }
 .wb-d-notes li { overflow-wrap: anywhere; }
 .wb-d-body { display: flex; gap: 12px; min-height: 0; flex: 1 1 auto; }
 .wb-d-side { width: 220px; flex: none; display: flex; flex-direction: column; gap: 4px; min-height: 0; }
@@ -28,14 +28,15 @@ export const DIFF_CSS = `
 .wb-d-item[aria-selected='true'] { box-shadow: inset 0 0 0 1.5px var(--wb-accent); }
 .wb-d-line { display: grid; grid-template-columns: minmax(0, 1fr) 22px minmax(0, 1fr); height: 26px; }
 .wb-d-line[data-mode='joined'] { grid-template-columns: minmax(0, 1fr); }
-.wb-d-cell { display: flex; align-items: center; gap: 8px; padding: 0 8px 0 4px; min-width: 0; height: 26px; border-left: 3px solid transparent; }
+/* What has no room beside what is called stands on a line that is not seen: a word or a type that is cut reads as another. */
+.wb-d-cell { display: flex; flex-wrap: wrap; align-items: center; gap: 0 8px; padding: 0 8px 0 4px; min-width: 0; height: 26px; overflow: hidden; border-left: 3px solid transparent; }
 .wb-d-cell[data-status] { border-left-color: var(--wb-d); background: color-mix(in srgb, var(--wb-d) 13%, transparent); }
 .wb-d-cell.wb-d-none { background: repeating-linear-gradient(135deg, transparent 0 5px, color-mix(in srgb, var(--wb-line) 55%, transparent) 5px 6px); }
-.wb-d-op { font-family: var(--wb-code); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; flex: 0 1 auto; min-width: 44px; }
+.wb-d-op { font-family: var(--wb-code); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; flex: 0 1 auto; min-width: 0; max-width: calc(100% - 22px); line-height: 26px; }
 .wb-d-cell[data-status] .wb-d-op { font-weight: 600; }
-.wb-d-place { color: var(--wb-quiet); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; flex: 1 2 0; min-width: 0; font-size: var(--wb-small); }
+.wb-d-place { color: var(--wb-quiet); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; flex: 1 2 0; min-width: 0; font-size: var(--wb-small); line-height: 26px; }
 .wb-d-item[data-kind='row']:hover .wb-d-place { color: var(--wb-ink); }
-.wb-d-type { display: inline-flex; gap: 3px; align-items: center; flex: none; max-width: 75%; overflow: hidden; white-space: nowrap; }
+.wb-d-type { display: inline-flex; gap: 3px; align-items: center; flex: none; max-width: 75%; height: 26px; overflow: hidden; white-space: nowrap; }
 .wb-d-type .wb-chip { font-size: var(--wb-small); line-height: 16px; padding: 0 4px; }
 .wb-d-type code { font-family: var(--wb-code); font-size: var(--wb-small); color: var(--wb-quiet); }
 .wb-d-join { position: relative; }
@@ -54,10 +55,6 @@ export const DIFF_CSS = `
 .wb-d-entry .wb-d-op { flex: 0 1 auto; }
 .wb-d-same { padding: 16px 8px; color: var(--wb-quiet); }
 .wb-d-same b { color: var(--wb-ink); }
-/* A type that is cut reads as another one: where there is no room for it, there is none. */
-@container (max-width: 860px) {
-  .wb-d-line .wb-d-type { display: none; }
-}
 @container (max-width: 640px) {
   .wb-d-side { display: none; }
 }

@@ -27,6 +27,8 @@ import { sheet } from './sheet';
 
 /** Below this width two columns have no room. */
 const NARROW = 560;
+/** So many lines of what is different besides nodes are shown at first. */
+const MOST_NOTES = 3;
 
 class DiffView extends Picture<DiffState, DiffViewEvent> {
   private readonly counts = h('div', { class: 'wb-d-counts', 'data-testid': 'wb-diff-counts' });
@@ -108,6 +110,7 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
   private changes: readonly number[] = [];
   private open = new Set<number>();
   private all = false;
+  private allNotes = false;
   /** The chosen row. */
   private row = -1;
   private asked = 0;
@@ -144,6 +147,7 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
       old !== null && old.rows.length === state.rows.length && old.head.updated === state.head.updated;
     if (!same) {
       this.open = new Set();
+      this.allNotes = false;
       this.row = -1;
       this.version += 1;
     }
@@ -199,8 +203,7 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
       this.counts,
       ...state.counts.map(([status, count]) => this.count(status as DiffRow['status'], Number(count)))
     );
-    replace(this.notes, ...state.notes.map(note => h('li', {}, note)));
-    this.notes.hidden = state.notes.length === 0;
+    this.showNotes(state);
     const none = this.changes.length === 0 && state.notes.length === 0;
     const nodes = state.rows.reduce((sum, row) => sum + (row.left_out || 1), 0);
     replace(this.same, h('b', {}, 'No difference. '), `${nodes.toLocaleString('en')} nodes are the same.`);
@@ -216,6 +219,26 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
       `${this.changes.length.toLocaleString('en')} difference${this.changes.length === 1 ? '' : 's'}`
     );
     this.sideBox.hidden = this.changes.length === 0;
+  }
+
+  /** What is different besides nodes; of many lines the first, as the nodes are what a person looks for. */
+  private showNotes({ notes }: DiffState): void {
+    const shown = this.allNotes || notes.length <= MOST_NOTES + 1 ? notes : notes.slice(0, MOST_NOTES);
+    const left = notes.length - shown.length;
+    const more = button(`and ${left} more`, () => this.unfoldNotes(), {
+      class: 'wb-button wb-button-plain',
+      'data-testid': 'wb-diff-more-notes'
+    });
+    replace(this.notes, ...shown.map(note => h('li', {}, note)), left > 0 ? h('li', {}, more) : null);
+    this.notes.hidden = notes.length === 0;
+  }
+
+  private unfoldNotes(): void {
+    this.allNotes = true;
+    if (this.state) {
+      this.showNotes(this.state);
+    }
+    this.notes.focus();
   }
 
   /** How many there are of a kind; of differences a button that goes to the next one. */

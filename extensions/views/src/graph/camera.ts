@@ -10,6 +10,8 @@ const MOST = 2.5;
 const ENOUGH = 12;
 /** Pixels between a picture that is too wide and the edge of the window. */
 const EDGE = 8;
+/** So many places are tried for a picture that is too wide. */
+const SHIFTS = 12;
 /** Pixels around a picture that fits. */
 export const MARGIN = 20;
 /** At a smaller scale the words on nodes cannot be read. */
@@ -35,23 +37,47 @@ export function fitCamera(
   const middle = (width - layout.width * scale) / 2;
   return {
     scale,
-    x: middle >= 0 ? middle : beginning(layout, width, scale),
+    x: middle >= 0 ? middle : beginning(layout, width, height, scale),
     y: fits ? (height - layout.height * scale) / 2 : MARGIN
   };
 }
 
-/** Where a picture that is wider than the window is put: its topmost box in the middle, and nothing empty at a side. */
+/**
+ * Where a picture that is wider than the window is put: its topmost box is to be seen, with as many others as there can
+ * be, and else in the middle; nothing is empty at a side.
+ */
 function beginning(
   layout: { readonly width: number; readonly boxes?: GraphLayout['boxes'] },
   width: number,
+  height: number,
   scale: number
 ): number {
+  const boxes = [...(layout.boxes?.values() ?? [])].filter(
+    box => !(box.item.kind === 'scope' && box.item.open)
+  );
+  const place = (x: number): number => clamp(x, width - EDGE - layout.width * scale, EDGE);
   let top: Box | null = null;
-  for (const box of layout.boxes?.values() ?? []) {
+  for (const box of boxes) {
     top = top === null || box.y < top.y ? box : top;
   }
-  const middle = top ? top.x + top.width / 2 : layout.width / 2;
-  return clamp(width / 2 - middle * scale, width - EDGE - layout.width * scale, EDGE);
+  if (top === null) {
+    return place((width - layout.width * scale) / 2);
+  }
+  const left = top.x * scale;
+  const centred = place(width / 2 - left - (top.width * scale) / 2);
+  const seen = boxes.filter(box => (box.y + box.height) * scale + MARGIN <= height);
+  const count = (x: number): number =>
+    seen.filter(box => box.x * scale + x >= 0 && (box.x + box.width) * scale + x <= width).length;
+  let [best, most] = [centred, count(centred)];
+  for (let step = 0; step <= SHIFTS; step++) {
+    const x = place(MARGIN - left + ((width - 2 * MARGIN - top.width * scale) * step) / SHIFTS);
+    const found = count(x);
+    // Of two that show as much, that which is nearer to the middle.
+    if (found > most || (found === most && Math.abs(x - centred) < Math.abs(best - centred))) {
+      [best, most] = [x, found];
+    }
+  }
+  return best;
 }
 
 /** The camera that shows the same middle in a window of another size; the whole graph if nothing would be seen there. */

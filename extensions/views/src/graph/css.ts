@@ -6,6 +6,8 @@ export const GRAPH_CSS = `
 .wb-graph-tools .wb-input { width: 150px; }
 .wb-graph-tools .wb-spacer { flex: 1; }
 .wb-graph-export { position: absolute; width: 1px; height: 1px; overflow: hidden; opacity: 0; pointer-events: none; }
+/* An error says what was given, line by line. */
+.wb-graph .wb-notice[data-testid='wb-ended'] > span { white-space: pre-line; overflow-wrap: anywhere; }
 .wb-graph-values { width: 100%; height: 48px; display: block; }
 .wb-graph-values rect { fill: var(--wb-accent); }
 .wb-graph-ends { display: flex; justify-content: space-between; font-size: 11px; color: var(--wb-quiet); font-variant-numeric: tabular-nums; }
@@ -29,6 +31,8 @@ export const GRAPH_CSS = `
 .wb-g-name { font-weight: 600; font-size: 12px; fill: var(--wb-ink); }
 .wb-g-sub { font-size: 10px; fill: var(--wb-quiet); }
 .wb-g-title { font-size: 11px; font-weight: 600; }
+.wb-g-titles { pointer-events: none; }
+.wb-g-titles > text { paint-order: stroke; stroke: var(--wb-paper); stroke-width: 3px; stroke-linejoin: round; }
 .wb-g-lead { font-size: 10px; fill: var(--wb-ink); opacity: 0.7; }
 .wb-g-dim { font-size: 10px; font-weight: 600; fill: var(--wb-ink); }
 .wb-g-scope[data-kind='block'] > rect:first-child { stroke-dasharray: 4 3; }

@@ -133,7 +133,6 @@ function foldedFigure(box: Box, scope: Scope, { colouring, dark }: Paint): SVGGE
 
 function openFigure(box: Box, scope: Scope): SVGGElement {
   const { width, height } = box;
-  const facts = scopeFacts(scope).join(' · ');
   return s(
     'g',
     {
@@ -146,12 +145,21 @@ function openFigure(box: Box, scope: Scope): SVGGElement {
       transform: `translate(${box.x} ${box.y})`
     },
     s('rect', { width, height, rx: 8 }),
-    s('text', { class: 'wb-g-fold', x: 11, y: 18, 'data-fold': '' }, '−'),
+    s('text', { class: 'wb-g-fold', x: 11, y: 18, 'data-fold': '' }, '−')
+  );
+}
+
+/** What an open scope is called and holds: drawn over the edges that enter it, as they would strike it out. */
+export function titleFigure(box: Box, scope: Scope): SVGGElement {
+  const facts = scopeFacts(scope).join(' · ');
+  return s(
+    'g',
+    { class: 'wb-g-titles', transform: `translate(${box.x} ${box.y})` },
     // Its box is at least as wide.
     s('text', { class: 'wb-g-sub wb-g-title', x: 25, y: 17 }, scope.name),
     // What it holds, where there is room for it.
-    textWidth(scope.name, 11) + textWidth(facts, 10) + 60 < width
-      ? s('text', { class: 'wb-g-sub', x: width - 10, y: 17, 'text-anchor': 'end' }, facts)
+    textWidth(scope.name, 11) + textWidth(facts, 10) + 60 < box.width
+      ? s('text', { class: 'wb-g-sub', x: box.width - 10, y: 17, 'text-anchor': 'end' }, facts)
       : null
   );
 }

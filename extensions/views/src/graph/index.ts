@@ -209,6 +209,8 @@ class GraphView extends Picture<GraphState, GraphViewEvent> {
       const failed = this.state?.wrong ? this.folds.box(this.selected) : undefined;
       if (failed) {
         this.hand.reveal(failed);
+        // The view did that: another size, or more on the nodes, may place it anew.
+        this.hand.moved = false;
       }
     } else if (resized) {
       this.hand.camera = keptCamera(layout, this.hand.camera, before, now);

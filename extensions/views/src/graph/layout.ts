@@ -55,10 +55,22 @@ export const PLAIN: Look = { parameters: false, symbols: false };
 
 const BOUNDLESS: Room = { width: 0, height: Infinity };
 
+/** How many values travel along edges that run as one: what several read is one value of its source. */
+function valueCount(edges: readonly GraphEdge[]): number {
+  const readers = new Map<string, Map<string, number>>();
+  for (const { source, target } of edges) {
+    const found = readers.get(source) ?? new Map<string, number>();
+    readers.set(source, found.set(target, (found.get(target) ?? 0) + 1));
+  }
+  // A reader reads each value once, so that it shows how many there are.
+  return [...readers.values()].reduce((sum, found) => sum + Math.max(...found.values()), 0);
+}
+
 /** What the label of an edge says. */
 export function edgeText(edge: Pick<Route, 'edges'>, look: Look): ValueText {
   const value = edge.edges[0]!;
-  const more = edge.edges.length > 1 ? ` +${edge.edges.length - 1}` : '';
+  const count = valueCount(edge.edges);
+  const more = count > 1 ? ` +${count - 1}` : '';
   return valueText(value, look.symbols, LABEL_WIDTH, [value.dtype + more]);
 }
 

@@ -3,11 +3,12 @@
  * paths, so that five thousand of them move as easily as five.
  */
 import { s } from '../common/dom';
-import { arrow, figure, labelFigure, type Paint } from './figures';
+import { arrow, figure, labelFigure, titleFigure, type Paint } from './figures';
 import { Labels } from './labels';
 import type { Box, GraphLayout, Route } from './layout';
 import type { Look } from './face';
 import { routePath } from './routes';
+import type { Item } from './tree';
 
 /** Where the window looks: the world's pixels are multiplied by `scale` and moved by `x`, `y`. */
 export interface Camera {
@@ -86,11 +87,13 @@ export class Scene {
   // All edges are one path: browsers draw one long path far faster than thousands of short ones.
   private readonly edges = s('path', { class: 'wb-g-edges', 'vector-effect': 'non-scaling-stroke' });
   private readonly heads = s('path', { class: 'wb-g-heads' });
+  private readonly titles = s('g');
   private readonly lit = s('path', { class: 'wb-g-lit', 'vector-effect': 'non-scaling-stroke' });
   private readonly far = s('g');
   private readonly near = s('g');
   private readonly labels = s('g');
   private readonly elements = new Map<string, SVGGElement>();
+  private readonly titleElements = new Map<string, SVGGElement>();
   private readonly labelElements = new Map<Route, SVGGElement>();
   private layout: GraphLayout | null = null;
   private paint: Paint | null = null;
@@ -101,17 +104,27 @@ export class Scene {
   private litKey = '';
 
   constructor() {
-    this.world.append(this.scopes, this.edges, this.heads, this.lit, this.far, this.near, this.labels);
+    this.world.append(
+      this.scopes,
+      this.edges,
+      this.heads,
+      this.lit,
+      this.titles,
+      this.far,
+      this.near,
+      this.labels
+    );
     this.svg.append(this.world);
   }
 
   /** Takes another layout or colouring; everything is drawn anew. */
   reset(layout: GraphLayout, look: Look, paint: Paint): void {
     Object.assign(this, { layout, paint });
-    for (const group of [this.scopes, this.near, this.far, this.labels]) {
+    for (const group of [this.scopes, this.titles, this.near, this.far, this.labels]) {
       group.replaceChildren();
     }
     this.elements.clear();
+    this.titleElements.clear();
     this.labelElements.clear();
     this.litKey = '';
     this.strokes = layout.routes.map(strokeOf);
@@ -198,6 +211,8 @@ export class Scene {
       if (!wanted.has(id)) {
         element.remove();
         this.elements.delete(id);
+        this.titleElements.get(id)?.remove();
+        this.titleElements.delete(id);
       }
     }
     for (const box of boxes) {
@@ -211,6 +226,9 @@ export class Scene {
             other => Number(other.getAttribute('data-depth')) > box.depth
           );
           this.scopes.insertBefore(element, after ?? null);
+          const title = titleFigure(box, box.item.scope);
+          this.titleElements.set(box.item.id, title);
+          this.titles.appendChild(title);
         } else {
           this.near.appendChild(element);
         }
@@ -277,7 +295,7 @@ export class Scene {
   }
 }
 
-function isOpen(box: Box): boolean {
+function isOpen(box: Box): box is Box & { readonly item: Extract<Item, { kind: 'scope' }> } {
   return box.item.kind === 'scope' && box.item.open;
 }
 

@@ -77,9 +77,20 @@ export function background(state: Pick<GraphState, 'nodes' | 'edges'>): Set<stri
   return hidden;
 }
 
+/** What a box is called: of a branch, a loop or a function not the name that the graph has for its result. */
+function shownName(name: string, kind: GraphScope['kind']): string {
+  const [word, ...rest] = name.split(' ');
+  if (kind === 'function') {
+    return word!.replace(/^@/, '');
+  }
+  const generated = (kind === 'if' || kind === 'loop') && rest.join(' ').startsWith(word!);
+  return generated ? word! : name;
+}
+
 function newScope(parent: Scope | null, name: string, id: string, known: GraphScope | undefined): Scope {
   const { kind = 'module', same = -1 } = known ?? {};
-  return { id, name, parent, scopes: [], nodes: [], kind, same, repeats: 1, held: new Map() };
+  const shown = shownName(name, kind);
+  return { id, name: shown, parent, scopes: [], nodes: [], kind, same, repeats: 1, held: new Map() };
 }
 
 /** Builds the tree of the nodes that are not hidden. */
