@@ -26,6 +26,7 @@ from workbench.graph.passes.lower_precision import lower_precision
 from workbench.graph.passes.normal_forms import normal_forms
 from workbench.graph.passes.outline import outline
 from workbench.graph.passes.peephole import peephole
+from workbench.graph.passes.permute_later import permute_later
 from workbench.graph.passes.pool_before_relu import pool_before_relu
 from workbench.graph.passes.unroll import unroll
 from workbench.graph.spec import check
@@ -47,6 +48,7 @@ __all__ = [
     "normal_forms",
     "outline",
     "peephole",
+    "permute_later",
     "pool_before_relu",
     "run_passes",
     "step",
