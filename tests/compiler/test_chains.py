@@ -92,8 +92,8 @@ def test_a_chain_of_one_op_gives_what_the_op_gives_however_operands_lie(op: Op, 
                 shapes = [one.shape for one in arrays]
                 raise AssertionError(f"{op.name} of {shapes}, {where}: {error}") from error
             ran += 1
-    # Of bits of whole numbers, and bool alone, the samples of real numbers say nothing.
-    assert ran or op.name.startswith("bitwise")
+    # Of bits of whole numbers, and bool alone, the samples of real numbers say nothing; a chain drops by a run's seed.
+    assert ran or op.name.startswith("bitwise") or op is ops.dropout
 
 
 @pytest.mark.parametrize("op", WITH_RULE, ids=lambda op: op.name)
@@ -494,11 +494,14 @@ for name, (number, operands, numbers) in sorted(known.items()):
     slots = [(1, 4)[i] for i in range(operands)] + [3, 4, 3][:numbers]
     slots += [0] * (4 - len(slots))
     given = [sys.argv[2]] * 2
-    if name == "round_to_bfloat16" and sys.argv[2] != "float32":
+    if name in ("round_to_bfloat16", "drop") and sys.argv[2] != "float32":
         continue
-    chain = native.compiled.Chain(sys.argv[2], given, given[:1], [0.5, 2.0], 0,
+    other = x[::-1].copy()
+    if name == "drop":  # a third of them, by a seed
+        given[1], slots, other = "int64", [1, 5, 4, 3], np.array(12345678901, np.int64)
+    chain = native.compiled.Chain(sys.argv[2], given, given[:1], [0.5, 2.0, 22000.0], 0,
                                   [(known["load"][0], 0, 0, 0, 0), (number, *slots), (known["store"][0], 2, 0, 0, 0)])
-    code[name] = chain(x, x[::-1].copy())[0]
+    code[name] = chain(x, other)[0]
 np.savez(sys.argv[1], **code)
 """
 

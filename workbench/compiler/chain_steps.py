@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from workbench.ops.random.counter_based import least
+
 __all__ = ["RULES", "Builder", "NotAChain", "Step"]
 
 
@@ -124,6 +126,16 @@ _POWERS: dict[float, Rule] = {
 """Powers without a logarithm, as the kernels compute them."""
 
 
+def _dropout(
+    do: Builder, x: int, p: float, seed: int, drawn: Any, scale: float, high: float, low: float
+) -> int:
+    if high or low:
+        raise NotAChain("what is dropped becomes another number than 0")
+    # In two halves, which floats hold: a number is dropped where its place draws less.
+    upper, lower = divmod(least(p), 1 << 16)
+    return do("drop", x, seed, float(upper), float(lower), float(scale))
+
+
 def _truth(do: Builder, x: int) -> int:
     return do("ne", x, 0.0)
 
@@ -160,6 +172,7 @@ RULES: dict[str, Rule] = {
     "hardtanh": _clamp,
     "clamp_min": _same("maximum"),
     "clamp_max": _same("minimum"),
+    "dropout": _dropout,
     "reciprocal": _reciprocal,
     "rsqrt": _rsqrt,
     "pow": _pow,

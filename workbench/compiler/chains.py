@@ -15,9 +15,10 @@ import numpy as np
 from workbench.base.size_expressions import Symbolic
 from workbench.compiler.chain_slots import ChainCode, slotted
 from workbench.compiler.chain_steps import RULES, Builder, NotAChain
+from workbench.core.op import ops
 from workbench.graph.blocks import Block, Node, Value
 from workbench.graph.ir import Graph
-from workbench.graph.types import TensorType
+from workbench.graph.types import INT, TensorType
 
 __all__ = ["STORED", "chain_code", "has_rule", "type_name"]
 
@@ -40,14 +41,23 @@ def has_rule(node: Node) -> bool:
     """Say whether a node calls an op that a chain may have, in types that one computes in."""
     if node.op is None or node.op.name not in RULES or len(node.outputs) != 1:
         return False
+    if node.op is ops.dropout and not _draws_each(node):
+        return False
     return all(type_name(value) in STORED for value in (*node.values, *node.outputs))
 
 
+def _draws_each(node: Node) -> bool:
+    """Say whether each value of floats is dropped by a number of its own, which the seed of a run decides."""
+    ndim = len(node.outputs[0].tensor.sizes)
+    seed = isinstance(node.params["seed"], Value)
+    return seed and tuple(node.params["drawn"]) == (0, ndim) and type_name(node.outputs[0]) == "float32"
+
+
 def type_name(value: Value) -> str:
-    """Return what the type of a tensor's values is called; of what is no tensor, its type in the graph."""
+    """Return what the type of a tensor's values is called; of a seed that of whole numbers, of others its own."""
     kind = value.type
     if not isinstance(kind, TensorType):
-        return str(kind)
+        return "int64" if kind == INT else str(kind)
     return str(kind.dtype.name) if isinstance(kind.dtype, np.dtype) else str(kind.dtype)
 
 
@@ -87,7 +97,7 @@ def chain_code(function: Block, number: Callable[[Symbolic], Any] | None = None)
 
 
 def _checked(value: Value) -> str:
-    if not isinstance(value.type, TensorType):
+    if not isinstance(value.type, TensorType) and value.type != INT:
         raise NotAChain(f"{value.name} is {value.type}, no tensor")
     name = type_name(value)
     if name not in STORED:
@@ -121,13 +131,20 @@ def _written(
     op = node.op
     if op is None or op.name not in RULES or len(node.outputs) != 1 or node.blocks:
         raise NotAChain(f"{node.name} is no op that a chain has")
+    if op is ops.dropout and not _draws_each(node):
+        raise NotAChain(
+            f"{node.name} drops others than values of float32 by a seed of the run, each for itself"
+        )
     result = names[node.outputs[0]]
     _check_types(do.dtype, node, result, [names[value] for value in node.values])
     operands = [
         steps[one] if isinstance(one, Value) else do.constant(_number(node, one, number))
         for one in node.inputs
     ]
-    params = {key: _number(node, one, number) for key, one in node.params.items()}
+    params = {
+        key: steps[one] if isinstance(one, Value) else _number(node, one, number)
+        for key, one in node.params.items()
+    }
     if op.name == "to" and result == "bool" and names[node.values[0]] != "bool":
         return do("ne", operands[0], 0.0)
     found = RULES[op.name](do, *operands, **params)

@@ -39,6 +39,7 @@ from workbench.graph.passes import (
     lower_precision,
     normal_forms,
     peephole,
+    permute_later,
     pool_before_relu,
 )
 from workbench.graph.tracing import followed
@@ -53,7 +54,7 @@ PASSES = (inline, fuse_conv_batch_norm, peephole, common_subexpressions, normal_
 """What a traced and frozen graph goes through before it is lowered."""
 
 TRAINING_PASSES = (
-    inline, peephole, common_subexpressions, normal_forms, peephole, pool_before_relu, dead_code,
+    inline, peephole, common_subexpressions, normal_forms, permute_later, peephole, pool_before_relu, dead_code,
 )  # fmt: skip
 """What goes before the gradients: parameters stay what they are, since each step changes them."""
 

@@ -22,7 +22,7 @@ __all__ = ["MOVES", "NARROW", "Group", "fuse_layers", "group_of", "in_stretches"
 
 MOVES = (
     ops.reshape, ops.flatten, ops.unflatten, ops.squeeze, ops.unsqueeze, ops.rename, ops.detach, ops.permute,
-    ops.lay_out,
+    ops.lay_out, ops.index, ops.place, ops.expand,
 )  # fmt: skip
 """What moves values and computes nothing, so that their type does not matter."""
 

@@ -140,7 +140,10 @@ class _Choice:
     def _is_view(self, value: Value) -> bool:
         node = value.node
         # A result is kept by whoever has it.
-        return node is not None and node.op in _SAME_NUMBERS and value not in self.returned
+        if node is None or value in self.returned:
+            return False
+        # What is given is there in both halves: a part of it costs nothing either.
+        return node.op in _SAME_NUMBERS or (node.op is ops.index and node.values[0].node is None)
 
     def _is_cheap(self, value: Value, there: set[Value]) -> bool:
         """Say whether a value is sooner computed again than kept: nothing else would have it written down."""

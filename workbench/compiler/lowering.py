@@ -32,7 +32,14 @@ __all__ = ["EagerPart", "Lowering", "NativePart", "NotLowered", "Plan", "as_ops"
 Rule = Callable[["Lowering", Group], int | Sequence[int]]
 """Adds the steps of a group; returns the slot of its result, or those of the first results of its last node."""
 
-_WITHOUT_DIMS = ("sum", "mean", "amax", "amin")
+DRAWING = (ops.dropout, ops.attention, ops.attention_gradient)
+"""Ops whose steps draw by a seed that a run is given."""
+_LOSSES = (ops.cross_entropy, ops.cross_entropy_gradient, ops.nll_loss, ops.nll_loss_gradient)
+_PLACES = (ops.max_pool2d_gradient, *_LOSSES)
+"""Ops of floats that read whole numbers as well."""
+_ANY_DIMS = (ops.rename, ops.detach, ops.dropout, ops.reshape, ops.expand, *_LOSSES)
+"""Ops whose steps read values without dims, too."""
+_WITHOUT_DIMS = ("sum", "mean", "amax", "amin", "sum_to")
 """Ops whose step may give a value without dims."""
 
 _NARROWER = {"int64": ("int32",)}
@@ -250,7 +257,9 @@ class Lowering:
     # ------------------------------------------------------------------------------------- what rules ask
 
     def shape(self, value: Value) -> tuple[int, ...]:
-        """Return the sizes of a value."""
+        """Return the sizes of a value; a seed has none."""
+        if not isinstance(value.type, TensorType):
+            return ()
         return tuple(evaluate(one, self.sizes) for one in value.tensor.sizes)
 
     def params(self, node: Node) -> dict[str, Any]:
@@ -406,18 +415,19 @@ class Lowering:
                 return f"{called(node.callee)} has no step"
             self.chains[node] = found
             return ""
-        if not all(isinstance(one.type, TensorType) for one in node.values):
+        values = [one for one in node.values if isinstance(one.type, TensorType)]
+        if len(values) < len(node.values) and node.op not in DRAWING:
             return "it draws by a seed"
         known: tuple[str, ...] = STORED if node.op in MOVES else ("float32",)
         if node.op is ops.to or (node.op in NARROW and multiplies_bfloat16()):
             known = ("float32", "bfloat16")
-        # Whole numbers among the operands of these are places in planes.
-        known = (*known, "int64") if node.op is ops.max_pool2d_gradient else known
-        for one in (group.output, *node.values):
+        # Whole numbers among the operands of these are places, or classes.
+        known = (*known, "int64") if node.op in _PLACES else known
+        for one in (group.output, *values):
             if type_name(one) not in known:
                 return f"it has no step in {type_name(one)}"
-        read = node.values if node.op.name in _WITHOUT_DIMS else (group.output, *node.values)
-        if node.op not in (ops.rename, ops.detach) and any(not self.shape(one) for one in read):
+        read = values if node.op.name in _WITHOUT_DIMS else (group.output, *values)
+        if node.op not in _ANY_DIMS and any(not self.shape(one) for one in read):
             return "it computes with a value without dims"
         if node.op not in MOVES and not all(
             math.prod(self.shape(one)) for one in (group.output, *node.values)
@@ -441,7 +451,7 @@ class Lowering:
         if self.part.outputs:
             held = [one in self.held and one in self.slots for one in self.part.outputs]
             slots = [
-                self.slots[one] if lies else self.slot(one)
+                self.program.gathered(self.slots[one]) if lies else self.slot(one)
                 for one, lies in zip(self.part.outputs, held, strict=True)
             ]
             self.given_lying |= {

@@ -10,6 +10,7 @@ from workbench.compiler.chains import type_name
 from workbench.compiler.gradient_rules import GRADIENT_RULES, even_kernel
 from workbench.compiler.groups import Group
 from workbench.compiler.lowering import Lowering, NotLowered, Rule
+from workbench.compiler.sequence_rules import SEQUENCE_RULES, attention_kept, layer_norm_kept
 from workbench.core.op import Op, ops
 from workbench.graph.blocks import Node
 
@@ -182,11 +183,12 @@ def _softmax(low: Lowering, group: Group) -> int:
     return int(low.program.softmax(low.slot(node.inputs[0]), low.params(node)["dim"] % rank))
 
 
-def _layer_norm(low: Lowering, group: Group) -> int:
+def _layer_norm(low: Lowering, group: Group) -> int | list[int]:
     node = group.nodes[0]
     params = low.params(node)
-    if params["count"] != 1 or len(node.inputs) != 3:
-        raise NotLowered("only norms of the last dim with a scale and a shift have a step")
+    held = len(node.inputs) == 3 and all(low.constant(one) is not None for one in node.inputs[1:])
+    if params["count"] != 1 or not held or any(one in low.last for one in node.outputs[1:]):
+        return layer_norm_kept(low, node)
     # The step reads them in float32 whatever it norms.
     scale, shift = (low.needed(one).astype(np.float32, copy=False) for one in node.inputs[1:3])
     keys = low.keys[node.inputs[1]], low.keys[node.inputs[2]]
@@ -224,11 +226,11 @@ def _product(low: Lowering, group: Group) -> int:
     return int(low.program.matmul(low.slot(left), low.slot(right), False, 1.0, []))
 
 
-def _attention(low: Lowering, group: Group) -> int:
+def _attention(low: Lowering, group: Group) -> int | list[int]:
     node = group.nodes[0]
     params = low.params(node)
-    if params["dropout"]:
-        raise NotLowered("it drops weights")
+    if params["dropout"] or node.outputs[1] in low.last:
+        return attention_kept(low, node)
     mask = low.slot(node.inputs[3]) if len(node.inputs) > 3 and node.inputs[3] is not None else -1
     query, key, value = (low.slot(one) for one in node.inputs[:3])
     return int(low.program.attention(query, key, value, mask, params["scale"], params["causal"]))
@@ -246,5 +248,6 @@ RULES: dict[Op, Rule] = {
     ops.flatten: _reshape, ops.unflatten: _reshape, ops.squeeze: _reshape, ops.unsqueeze: _reshape, ops.rename: _same,
     ops.detach: _same, ops.permute: _permute, ops.softmax: _softmax, ops.layer_norm: _layer_norm, ops.lay_out: _lay_out,
     ops.cat: _cat, ops.matmul: _product, ops.attention: _attention, ops.to: _cast, **GRADIENT_RULES,
+    **SEQUENCE_RULES,
 }  # fmt: skip
 """What has a step, beside elementwise ops, which are chains. Every other op is run by its own kernel."""

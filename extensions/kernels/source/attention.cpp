@@ -72,6 +72,7 @@ struct Heads {
             data = copy.data(), strides = dense;
         }
     }
+    explicit Heads(const HeadsInPlace& heads) : shape(heads.shape), strides(heads.strides), data(heads.data) {}
     static Dims checked(Dims shape) {
         if (shape.size() != 4) refuse("attention takes [N, H, L, E], got shape " + text(shape));
         count_of(shape);
@@ -86,6 +87,17 @@ struct Heads {
     Rows rows(std::int64_t head, Buffer<float>& room) const { return rows(head, 0, shape[2], room); }
 };
 
+// Where rows of heads are written: the values of a row lie beside each other.
+template <typename T>
+struct Places {
+    Dims shape, strides;
+    T* data;
+
+    T* at(std::int64_t head) const { return data + head / shape[1] * strides[0] + head % shape[1] * strides[1]; }
+    std::int64_t leading() const { return std::max(strides[2], shape[3]); }
+};
+Places<float> places(const HeadsInPlace& heads) { return {heads.shape, heads.strides, heads.data}; }
+
 // A new array for rows of heads, which lie in memory as those of `like` do: the values of a row beside each other, whatever
 // the strides say of a dimension that is stretched (stride 0) or has one entry (any stride).
 template <typename T>
@@ -95,15 +107,14 @@ struct NewHeads {
 
     NewHeads(const Dims& wanted, Dims like)
         : shape(wanted), strides((like[3] = 0, dense_strides_like(wanted, like))), out(wanted, strides) {}
-    T* at(std::int64_t head) { return out.data() + head / shape[1] * strides[0] + head % shape[1] * strides[1]; }
-    std::int64_t leading() const { return std::max(strides[2], shape[3]); }
+    Places<T> places() const { return {shape, strides, out.data()}; }
 };
 
 // Where rows of a head are summed up: where they belong, or in floats of their own until the last sum is there.
 template <typename T>
 class Sums {
    public:
-    Sums(NewHeads<T>& heads, std::int64_t most) : heads_(heads) {
+    Sums(const Places<T>& heads, std::int64_t most) : heads_(heads) {
         if constexpr (std::is_same_v<T, bfloat16>) room_ = Buffer<float>(most * heads.shape[3]);
     }
     void begin(std::int64_t head, std::int64_t first) {
@@ -121,7 +132,7 @@ class Sums {
     }
 
    private:
-    NewHeads<T>& heads_;
+    const Places<T>& heads_;
     T* to_ = nullptr;
     Buffer<float> room_;
 };
@@ -133,6 +144,9 @@ struct Mask {
 
     Buffer<float> copy;
 
+    explicit Mask(const HeadsInPlace& mask) : data(mask.data) {
+        for (std::size_t i = 0; data && i < 3; ++i) steps[i] = mask.shape[i] == 1 ? 0 : mask.strides[i];
+    }
     template <typename T>
     Mask(const Optional<T>& mask, const Dims& scores) {
         if (!mask) return;
@@ -173,13 +187,13 @@ struct Problem {
     std::int64_t heads, all, queries, keys, width, values, block;
     bool causal;
     CounterBasedRandom random;
-    float kept;
+    float scale, kept;
 
     template <typename T>
-    Problem(const Heads<T>& q, const Heads<T>& k, const Heads<T>& v, bool causal, double dropout, std::uint64_t seed)
+    Problem(const Heads<T>& q, const Heads<T>& k, const Heads<T>& v, const Attending& how)
         : heads(q.shape[1]), all(q.shape[0] * q.shape[1]), queries(q.shape[2]), keys(k.shape[2]), width(q.shape[3]),
-          values(v.shape[3]), causal(causal), random(seed, dropout),
-          kept(dropout < 1.0 ? static_cast<float>(1.0 / (1.0 - dropout)) : 0.f) {
+          values(v.shape[3]), causal(how.causal), random(how.seed, how.dropout), scale(static_cast<float>(how.scale)),
+          kept(how.dropout < 1.0 ? static_cast<float>(1.0 / (1.0 - how.dropout)) : 0.f) {
         const Dims a = q.shape, b = k.shape, c = v.shape;
         if (a[0] != b[0] || a[1] != b[1] || a[3] != b[3] || c[0] != b[0] || c[1] != b[1] || c[2] != b[2])
             refuse("attention of shapes " + text(a) + ", " + text(b) + " and " + text(c));
@@ -198,44 +212,95 @@ bool multiply(char ta, char tb, std::int64_t m, std::int64_t n, std::int64_t k, 
 }
 
 template <typename T>
+void attend_heads(const Problem& p, const Heads<T>& q, const Heads<T>& k, const Heads<T>& v, const Mask& added, const Places<T>& y,
+                  float* normals) {
+    const std::int64_t blocks = (p.queries + p.block - 1) / p.block;
+    std::atomic<bool> failed{false};
+    parallel_for(p.all * blocks, std::max<std::int64_t>(1, 1000000 / std::max<std::int64_t>(1, p.block * p.keys * p.width)),
+                 [&](std::int64_t begin, std::int64_t end) {
+        const Buffer<float> scores(p.block * p.keys);
+        Buffer<float> room_q, room_k, room_v;
+        Sums<T> sums(y, p.block);
+        Rows keys{}, values{};
+        std::int64_t at = -1;
+        for (std::int64_t task = begin; task < end; ++task) {
+            const std::int64_t head = task / blocks, first = task % blocks * p.block;
+            const std::int64_t rows = std::min(p.block, p.queries - first);
+            const std::int64_t seen = p.visible(first + rows - 1);
+            if (at != head) keys = k.rows(head, room_k), values = v.rows(head, room_v), at = head;
+            const Rows own = q.rows(head, first, rows, room_q);
+            sums.begin(head, first);
+            bool good = multiply('N', 'T', rows, seen, p.width, p.scale, own.data, own.leading, keys.data, keys.leading, 0.f,
+                                 scores.data(), p.keys);
+            for (std::int64_t i = 0; i < rows; ++i) {
+                const float normal = LEAF_WIDE(attention_row)(scores.data() + i * p.keys, seen, p.visible(first + i),
+                                                              added.row(head, p.heads, first + i), p.random,
+                                                              p.place(head, first + i), p.kept);
+                if (normals) normals[head * p.queries + first + i] = normal;
+            }
+            good = good && multiply('N', 'N', rows, p.values, seen, 1.f, scores.data(), p.keys, values.data, values.leading, 0.f,
+                                    sums.data(), sums.leading());
+            sums.finish(rows);
+            if (!good) failed = true;
+        }
+    });
+    if (failed) throw std::runtime_error("oneDNN's gemm failed");
+}
+
+template <typename T>
+void attend_heads_gradient(const Problem& p, const Heads<T>& g, const Heads<T>& q, const Heads<T>& k, const Heads<T>& v,
+                           const Heads<T>& y, const float* normals, const Mask& added, const Places<T>& dq, const Places<T>& dk,
+                           const Places<T>& dv) {
+    std::atomic<bool> failed{false};
+    parallel_for(p.all, 1, [&](std::int64_t begin, std::int64_t end) {
+        const Buffer<float> scores(p.block * p.keys), slopes(p.block * p.keys);
+        Buffer<float> room_q, room_k, room_v, room_g, room_y;
+        Sums<T> to_q(dq, p.queries), to_k(dk, p.keys), to_v(dv, p.keys);
+        for (std::int64_t head = begin; head < end; ++head) {
+            const Rows queries = q.rows(head, room_q), keys = k.rows(head, room_k), values = v.rows(head, room_v),
+                       flows = g.rows(head, room_g), shown = y.rows(head, room_y);
+            to_q.begin(head, 0), to_k.begin(head, 0), to_v.begin(head, 0);
+            bool good = true;
+            for (std::int64_t first = 0; first < p.queries; first += p.block) {
+                const std::int64_t rows = std::min(p.block, p.queries - first);
+                const float *own = queries.at(first), *flow = flows.at(first);
+                good = good && multiply('N', 'T', rows, p.keys, p.width, p.scale, own, queries.leading, keys.data, keys.leading, 0.f,
+                                        scores.data(), p.keys);
+                good = good && multiply('N', 'T', rows, p.keys, p.values, 1.f, flow, flows.leading, values.data, values.leading, 0.f,
+                                        slopes.data(), p.keys);
+                for (std::int64_t i = 0; i < rows; ++i) {
+                    const float delta = LEAF_WIDE(products_sum)(flows.at(first + i), shown.at(first + i), p.values);
+                    LEAF_WIDE(attention_gradient_row)(scores.data() + i * p.keys, slopes.data() + i * p.keys, p.keys,
+                                                      p.visible(first + i), added.row(head, p.heads, first + i),
+                                                      normals[head * p.queries + first + i], delta, p.scale, p.random,
+                                                      p.place(head, first + i), p.kept);
+                }
+                const float more = first ? 1.f : 0.f;
+                good = good && multiply('N', 'N', rows, p.width, p.keys, 1.f, slopes.data(), p.keys, keys.data, keys.leading, 0.f,
+                                        to_q.data() + first * to_q.leading(), to_q.leading());
+                good = good && multiply('T', 'N', p.keys, p.width, rows, 1.f, slopes.data(), p.keys, own, queries.leading, more,
+                                        to_k.data(), to_k.leading());
+                good = good && multiply('T', 'N', p.keys, p.values, rows, 1.f, scores.data(), p.keys, flow, flows.leading, more,
+                                        to_v.data(), to_v.leading());
+            }
+            to_q.finish(p.queries), to_k.finish(p.keys), to_v.finish(p.keys);
+            if (!good) failed = true;
+        }
+    });
+    if (failed) throw std::runtime_error("oneDNN's gemm failed");
+}
+
+template <typename T>
 nb::object attention(const Input<T>& query, const Input<T>& key, const Input<T>& value, const Optional<T>& mask,
                      double scale, bool causal, double dropout, std::uint64_t seed) {
     const Heads<T> q(query), k(key), v(value);
-    const Problem p(q, k, v, causal, dropout, seed);
+    const Problem p(q, k, v, {scale, causal, dropout, seed});
     const Mask added(mask, Dims{q.shape[0], p.heads, p.queries, p.keys});
     NewHeads<T> y({q.shape[0], p.heads, p.queries, p.values}, strides_of(query));
     auto normals = Output<float>::row_major({q.shape[0], p.heads, p.queries});
     {
         KernelScope scope(p.products());
-        const std::int64_t blocks = (p.queries + p.block - 1) / p.block;
-        std::atomic<bool> failed{false};
-        parallel_for(p.all * blocks, std::max<std::int64_t>(1, 1000000 / std::max<std::int64_t>(1, p.block * p.keys * p.width)),
-                     [&](std::int64_t begin, std::int64_t end) {
-            const Buffer<float> scores(p.block * p.keys);
-            Buffer<float> room_q, room_k, room_v;
-            Sums<T> sums(y, p.block);
-            Rows keys{}, values{};
-            std::int64_t at = -1;
-            for (std::int64_t task = begin; task < end; ++task) {
-                const std::int64_t head = task / blocks, first = task % blocks * p.block;
-                const std::int64_t rows = std::min(p.block, p.queries - first);
-                const std::int64_t seen = p.visible(first + rows - 1);
-                if (at != head) keys = k.rows(head, room_k), values = v.rows(head, room_v), at = head;
-                const Rows own = q.rows(head, first, rows, room_q);
-                sums.begin(head, first);
-                bool good = multiply('N', 'T', rows, seen, p.width, static_cast<float>(scale), own.data, own.leading, keys.data,
-                                     keys.leading, 0.f, scores.data(), p.keys);
-                for (std::int64_t i = 0; i < rows; ++i)
-                    normals.data()[head * p.queries + first + i] = LEAF_WIDE(attention_row)(
-                        scores.data() + i * p.keys, seen, p.visible(first + i), added.row(head, p.heads, first + i),
-                        p.random, p.place(head, first + i), p.kept);
-                good = good && multiply('N', 'N', rows, p.values, seen, 1.f, scores.data(), p.keys, values.data, values.leading,
-                                        0.f, sums.data(), sums.leading());
-                sums.finish(rows);
-                if (!good) failed = true;
-            }
-        });
-        if (failed) throw std::runtime_error("oneDNN's gemm failed");
+        attend_heads<T>(p, q, k, v, added, y.places(), normals.data());
     }
     return nb::make_tuple(y.out.to_python(), normals.to_python());
 }
@@ -245,7 +310,7 @@ nb::object attention_gradient(const Input<T>& gradient, const Input<T>& query, c
                               const Input<T>& value, const Input<T>& output, const Input<float>& normal,
                               const Optional<T>& mask, double scale, bool causal, double dropout, std::uint64_t seed) {
     const Heads<T> q(query), k(key), v(value), g(gradient), y(output);
-    const Problem p(q, k, v, causal, dropout, seed);
+    const Problem p(q, k, v, {scale, causal, dropout, seed});
     const Mask added(mask, Dims{q.shape[0], p.heads, p.queries, p.keys});
     if (g.shape != y.shape || y.shape != Dims{q.shape[0], p.heads, p.queries, p.values})
         refuse("attention gradient has shape " + text(g.shape) + ", the output " + text(y.shape));
@@ -254,43 +319,7 @@ nb::object attention_gradient(const Input<T>& gradient, const Input<T>& query, c
     {
         KernelScope scope(2 * p.products());
         const auto normals = row_major(normal);
-        std::atomic<bool> failed{false};
-        parallel_for(p.all, 1, [&](std::int64_t begin, std::int64_t end) {
-            const Buffer<float> scores(p.block * p.keys), slopes(p.block * p.keys);
-            Buffer<float> room_q, room_k, room_v, room_g, room_y;
-            Sums<T> to_q(dq, p.queries), to_k(dk, p.keys), to_v(dv, p.keys);
-            for (std::int64_t head = begin; head < end; ++head) {
-                const Rows queries = q.rows(head, room_q), keys = k.rows(head, room_k), values = v.rows(head, room_v),
-                           flows = g.rows(head, room_g), shown = y.rows(head, room_y);
-                to_q.begin(head, 0), to_k.begin(head, 0), to_v.begin(head, 0);
-                bool good = true;
-                for (std::int64_t first = 0; first < p.queries; first += p.block) {
-                    const std::int64_t rows = std::min(p.block, p.queries - first);
-                    const float *own = queries.at(first), *flow = flows.at(first);
-                    good = good && multiply('N', 'T', rows, p.keys, p.width, static_cast<float>(scale), own, queries.leading,
-                                            keys.data, keys.leading, 0.f, scores.data(), p.keys);
-                    good = good && multiply('N', 'T', rows, p.keys, p.values, 1.f, flow, flows.leading, values.data, values.leading,
-                                            0.f, slopes.data(), p.keys);
-                    for (std::int64_t i = 0; i < rows; ++i) {
-                        const float delta = LEAF_WIDE(products_sum)(flows.at(first + i), shown.at(first + i), p.values);
-                        LEAF_WIDE(attention_gradient_row)(scores.data() + i * p.keys, slopes.data() + i * p.keys, p.keys,
-                                                          p.visible(first + i), added.row(head, p.heads, first + i),
-                                                          normals.data()[head * p.queries + first + i], delta,
-                                                          static_cast<float>(scale), p.random, p.place(head, first + i), p.kept);
-                    }
-                    const float more = first ? 1.f : 0.f;
-                    good = good && multiply('N', 'N', rows, p.width, p.keys, 1.f, slopes.data(), p.keys, keys.data, keys.leading,
-                                            0.f, to_q.data() + first * to_q.leading(), to_q.leading());
-                    good = good && multiply('T', 'N', p.keys, p.width, rows, 1.f, slopes.data(), p.keys, own, queries.leading, more,
-                                            to_k.data(), to_k.leading());
-                    good = good && multiply('T', 'N', p.keys, p.values, rows, 1.f, scores.data(), p.keys, flow, flows.leading,
-                                            more, to_v.data(), to_v.leading());
-                }
-                to_q.finish(p.queries), to_k.finish(p.keys), to_v.finish(p.keys);
-                if (!good) failed = true;
-            }
-        });
-        if (failed) throw std::runtime_error("oneDNN's gemm failed");
+        attend_heads_gradient<T>(p, g, q, k, v, y, normals.data(), added, dq.places(), dk.places(), dv.places());
     }
     return nb::make_tuple(dq.out.to_python(), dk.out.to_python(), dv.out.to_python());
 }
@@ -307,30 +336,18 @@ void bind_in(nb::module_& module) {
 
 }  // namespace
 
-void attend(const HeadsInPlace& query, const HeadsInPlace& key, const HeadsInPlace& value, const HeadsInPlace& mask, float scale,
-            bool causal, const HeadsInPlace& out) {
-    const std::int64_t heads = query.shape[1], queries = query.shape[2], keys = key.shape[2], width = query.shape[3];
-    const std::int64_t block = rows_together(queries, keys), blocks = (queries + block - 1) / block;
-    const CounterBasedRandom none(0, 0.0);
-    std::atomic<bool> failed{false};
-    parallel_for(query.shape[0] * heads * blocks, std::max<std::int64_t>(1, 1000000 / std::max<std::int64_t>(1, block * keys * width)),
-                 [&](std::int64_t begin, std::int64_t end) {
-        const Buffer<float> scores(block * keys);
-        for (std::int64_t task = begin; task < end; ++task) {
-            const std::int64_t head = task / blocks, n = head / heads, h = head % heads, first = task % blocks * block;
-            const std::int64_t rows = std::min(block, queries - first);
-            const std::int64_t seen = causal ? std::min(keys, first + rows) : keys;
-            bool good = multiply('N', 'T', rows, seen, width, scale, query.row(n, h, first), query.strides[2], key.row(n, h, 0),
-                                 key.strides[2], 0.f, scores.data(), keys);
-            for (std::int64_t i = 0; i < rows; ++i)
-                LEAF_WIDE(attention_row)(scores.data() + i * keys, seen, causal ? std::min(keys, first + i + 1) : keys,
-                                         mask.data ? mask.row(n, h, first + i) : nullptr, none, 0, 1.f);
-            good = good && multiply('N', 'N', rows, value.shape[3], seen, 1.f, scores.data(), keys, value.row(n, h, 0), value.strides[2],
-                                    0.f, out.row(n, h, first), out.strides[2]);
-            if (!good) failed = true;
-        }
-    });
-    if (failed) throw std::runtime_error("oneDNN's gemm failed");
+void attend(const HeadsInPlace& query, const HeadsInPlace& key, const HeadsInPlace& value, const HeadsInPlace& mask,
+            const Attending& how, const HeadsInPlace& out, float* normals) {
+    const Heads<float> q(query), k(key), v(value);
+    attend_heads<float>(Problem(q, k, v, how), q, k, v, Mask(mask), places(out), normals);
+}
+
+void attend_gradient(const HeadsInPlace& gradient, const HeadsInPlace& query, const HeadsInPlace& key, const HeadsInPlace& value,
+                     const HeadsInPlace& output, const float* normals, const HeadsInPlace& mask, const Attending& how,
+                     const HeadsInPlace& to_query, const HeadsInPlace& to_key, const HeadsInPlace& to_value) {
+    const Heads<float> g(gradient), q(query), k(key), v(value), y(output);
+    attend_heads_gradient<float>(Problem(q, k, v, how), g, q, k, v, y, normals, Mask(mask), places(to_query), places(to_key),
+                                 places(to_value));
 }
 
 void bind_attention(nb::module_& module) {

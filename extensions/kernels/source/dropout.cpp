@@ -48,6 +48,23 @@ void over_places(const Dims& shape, const Dims& order, const Range& drawn, Body&
     });
 }
 
+}  // namespace
+
+template <typename T>
+void drop_values(const T* x, const Dims& shape, const Dims& strides, double p, std::uint64_t seed, const Range& drawn, const Kept& kept,
+                 T* out) {
+    const CounterBasedRandom random(seed, p);
+    const bool streamed = outgrows_caches(2 * count_of(shape) * static_cast<std::int64_t>(sizeof(T)) / 4);
+    over_places(shape, strides, drawn, [&](std::int64_t first, std::int64_t count, std::uint32_t place, std::uint32_t step) {
+        LEAF_WIDE(dropout_run<T>)(x + first, count, random, place, step, static_cast<float>(kept.scale), static_cast<float>(kept.high),
+                                  static_cast<float>(kept.low), out + first, streamed && count >= 256);
+    });
+}
+
+template void drop_values<float>(const float*, const Dims&, const Dims&, double, std::uint64_t, const Range&, const Kept&, float*);
+
+namespace {
+
 template <typename T>
 nb::object dropout(const Input<T>& x, double p, std::uint64_t seed, const Range& drawn, double scale, double high, double low) {
     const Dims shape = shape_of(x), order = dense_strides_like(shape, strides_of(x));
@@ -55,13 +72,7 @@ nb::object dropout(const Input<T>& x, double p, std::uint64_t seed, const Range&
     {
         KernelScope scope;
         const Dense<T> input(x, order);
-        const CounterBasedRandom random(seed, p);
-        const bool streamed = outgrows_caches(2 * count_of(shape) * sizeof(T) / 4);
-        over_places(shape, order, drawn, [&](std::int64_t first, std::int64_t count, std::uint32_t place, std::uint32_t step) {
-            LEAF_WIDE(dropout_run<T>)(input.data() + first, count, random, place, step, static_cast<float>(scale),
-                                   static_cast<float>(high), static_cast<float>(low), out.data() + first,
-                                   streamed && count >= 256);
-        });
+        drop_values<T>(input.data(), shape, order, p, seed, drawn, {scale, high, low}, out.data());
     }
     return out.to_python();
 }

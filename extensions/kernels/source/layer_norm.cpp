@@ -11,6 +11,46 @@
 #include "threads.hpp"
 
 namespace workbench {
+
+template <typename T>
+void normalise_rows(const T* x, std::int64_t rows, std::int64_t columns, const T* weight, const T* bias, double eps, T* y, T* means,
+                    T* rstds) {
+    parallel_for(rows, grain_for(columns * 2), [&](std::int64_t begin, std::int64_t end) {
+        LEAF_WIDE(layer_norm_rows<T>)(x + begin * columns, end - begin, columns, weight, bias, eps, y + begin * columns,
+                                      means ? means + begin : nullptr, rstds + begin);
+    });
+}
+
+template <typename T>
+void normalise_rows_gradient(const T* gradient, const T* x, std::int64_t rows, std::int64_t columns, const T* means, const T* rstds,
+                             const T* weight, T* gx, T* gw, T* gb) {
+    const std::int64_t sums = (means ? 2 : 1) * columns;
+    const std::int64_t parts = fixed_part_count(rows, grain_for(columns * 2));
+    const Buffer<double> totals((parts + 1) * sums);
+    const Buffer<T> blocks((parts + 1) * sums);
+    std::fill_n(totals.data(), sums, 0.0);
+    parallel_parts(rows, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+        T* block = blocks.data() + part * sums;
+        double* mine = totals.data() + (part + 1) * sums;
+        std::fill_n(mine, sums, 0.0);
+        for (std::int64_t row = begin; row < end; row += 64) {  // sums of 64 lose little
+            std::fill_n(block, sums, T{0});
+            LEAF_WIDE(layer_norm_gradient_rows<T>)(gradient + row * columns, x + row * columns, std::min<std::int64_t>(64, end - row),
+                                                   columns, means ? means + row : nullptr, rstds + row, weight, gx + row * columns,
+                                                   block, means ? block + columns : nullptr);
+            for (std::int64_t c = 0; c < sums; ++c) mine[c] += static_cast<double>(block[c]);
+        }
+    });
+    for (std::int64_t part = 1; part <= parts; ++part)
+        for (std::int64_t c = 0; c < sums; ++c) totals.data()[c] += totals.data()[part * sums + c];
+    for (std::int64_t c = 0; c < columns; ++c) gw[c] = static_cast<T>(totals.data()[c]);
+    for (std::int64_t c = columns; c < sums; ++c) gb[c - columns] = static_cast<T>(totals.data()[c]);
+}
+
+template void normalise_rows<float>(const float*, std::int64_t, std::int64_t, const float*, const float*, double, float*, float*, float*);
+template void normalise_rows_gradient<float>(const float*, const float*, std::int64_t, std::int64_t, const float*, const float*,
+                                             const float*, float*, float*, float*);
+
 namespace {
 
 struct Rows {
@@ -51,11 +91,8 @@ void normalise(const Rows& size, const Input<T>& x, const Optional<T>& weight, c
     const auto gain = per_column<T>(weight, size, "weight"), offset = per_column<T>(bias, size, "bias");
     KernelScope scope;
     const auto input = row_major(x);
-    parallel_for(size.rows, grain_for(size.columns * 2), [&](std::int64_t begin, std::int64_t end) {
-        LEAF_WIDE(layer_norm_rows<T>)(input.data() + begin * size.columns, end - begin, size.columns, gain ? gain->data() : nullptr,
-                                   offset ? offset->data() : nullptr, eps, y + begin * size.columns,
-                                   means ? means + begin : nullptr, rstds + begin);
-    });
+    normalise_rows<T>(input.data(), size.rows, size.columns, gain ? gain->data() : nullptr, offset ? offset->data() : nullptr, eps, y,
+                      means, rstds);
 }
 
 template <typename T>
@@ -75,7 +112,6 @@ nb::object rms_norm(const Input<T>& x, const Optional<T>& weight, std::int64_t d
     return nb::make_tuple(y.to_python(), rstds.to_python());
 }
 
-// Writes gx and the sums over rows, of the weight's gradient and, where rows have means, of the bias's.
 template <typename T>
 void normalise_gradient(const Rows& size, const Input<T>& gradient, const Input<T>& x, const Optional<T>& mean,
                         const Input<T>& rstd, const Optional<T>& weight, T* gx, T* gw, T* gb) {
@@ -87,29 +123,8 @@ void normalise_gradient(const Rows& size, const Input<T>& gradient, const Input<
     const auto input = row_major(x), gradients = row_major(gradient), rstds = row_major(rstd);
     std::optional<Dense<T>> means;
     if (mean) means.emplace(row_major(*mean));
-    const std::int64_t columns = size.columns, sums = (mean ? 2 : 1) * columns;
-    const std::int64_t parts = fixed_part_count(size.rows, grain_for(columns * 2));
-    const Buffer<double> totals((parts + 1) * sums);
-    const Buffer<T> blocks((parts + 1) * sums);
-    std::fill_n(totals.data(), sums, 0.0);
-    parallel_parts(size.rows, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
-        T* block = blocks.data() + part * sums;
-        double* mine = totals.data() + (part + 1) * sums;
-        std::fill_n(mine, sums, 0.0);
-        for (std::int64_t row = begin; row < end; row += 64) {  // sums of 64 lose little
-            std::fill_n(block, sums, T{0});
-            LEAF_WIDE(layer_norm_gradient_rows<T>)(gradients.data() + row * columns, input.data() + row * columns,
-                                                std::min<std::int64_t>(64, end - row), columns,
-                                                means ? means->data() + row : nullptr, rstds.data() + row,
-                                                gain ? gain->data() : nullptr, gx + row * columns, block,
-                                                means ? block + columns : nullptr);
-            for (std::int64_t c = 0; c < sums; ++c) mine[c] += static_cast<double>(block[c]);
-        }
-    });
-    for (std::int64_t part = 1; part <= parts; ++part)
-        for (std::int64_t c = 0; c < sums; ++c) totals.data()[c] += totals.data()[part * sums + c];
-    for (std::int64_t c = 0; c < columns; ++c) gw[c] = static_cast<T>(totals.data()[c]);
-    for (std::int64_t c = columns; c < sums; ++c) gb[c - columns] = static_cast<T>(totals.data()[c]);
+    normalise_rows_gradient<T>(gradients.data(), input.data(), size.rows, size.columns, means ? means->data() : nullptr, rstds.data(),
+                               gain ? gain->data() : nullptr, gx, gw, gb);
 }
 
 template <typename T>

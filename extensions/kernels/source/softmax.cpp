@@ -46,24 +46,49 @@ void over_slices(const Slices& slices, std::int64_t weight, Rows&& by_rows, Colu
                  });
 }
 
+}  // namespace
+
+template <typename T>
+void softmax_along(const T* x, const Dims& shape, std::int64_t dim, bool logarithm, T* out) {
+    const Slices slices(shape, dim, "softmax");
+    over_slices(
+        slices, 4,
+        [&](std::int64_t begin, std::int64_t end) {
+            LEAF_WIDE(softmax_rows<T>)(x + begin * slices.rows, end - begin, slices.rows, logarithm, out + begin * slices.rows);
+        },
+        [&](std::int64_t at, std::int64_t columns) {
+            LEAF_WIDE(softmax_columns<T>)(x + at, slices.rows, columns, slices.columns, logarithm, out + at);
+        });
+}
+
+template <typename T>
+void softmax_along_gradient(const T* gradient, const T* y, const Dims& shape, std::int64_t dim, bool logarithm, T* out) {
+    const Slices slices(shape, dim, "softmax gradient");
+    over_slices(
+        slices, 2,
+        [&](std::int64_t begin, std::int64_t end) {
+            const std::int64_t at = begin * slices.rows;
+            LEAF_WIDE(softmax_gradient_rows<T>)(gradient + at, y + at, end - begin, slices.rows, logarithm, out + at);
+        },
+        [&](std::int64_t at, std::int64_t columns) {
+            LEAF_WIDE(softmax_gradient_columns<T>)(gradient + at, y + at, slices.rows, columns, slices.columns, logarithm, out + at);
+        });
+}
+
+template void softmax_along<float>(const float*, const Dims&, std::int64_t, bool, float*);
+template void softmax_along_gradient<float>(const float*, const float*, const Dims&, std::int64_t, bool, float*);
+
+namespace {
+
 template <typename T>
 nb::object softmax(const Input<T>& x, std::int64_t dim, bool logarithm) {
     const Dims shape = shape_of(x);
-    const Slices slices(shape, dim, "softmax");
+    const Slices checked(shape, dim, "softmax");
     auto out = Output<T>::row_major(shape);
     {
         KernelScope scope;
         const auto input = row_major(x);
-        const T* from = input.data();
-        over_slices(
-            slices, 4,
-            [&](std::int64_t begin, std::int64_t end) {
-                LEAF_WIDE(softmax_rows<T>)(from + begin * slices.rows, end - begin, slices.rows, logarithm,
-                                        out.data() + begin * slices.rows);
-            },
-            [&](std::int64_t at, std::int64_t columns) {
-                LEAF_WIDE(softmax_columns<T>)(from + at, slices.rows, columns, slices.columns, logarithm, out.data() + at);
-            });
+        softmax_along<T>(input.data(), shape, dim, logarithm, out.data());
     }
     return out.to_python();
 }
@@ -71,7 +96,7 @@ nb::object softmax(const Input<T>& x, std::int64_t dim, bool logarithm) {
 template <typename T>
 nb::object softmax_gradient(const Input<T>& gradient, const Input<T>& y, std::int64_t dim, bool logarithm) {
     const Dims shape = shape_of(y);
-    const Slices slices(shape, dim, "softmax gradient");
+    const Slices checked(shape, dim, "softmax gradient");
     if (shape_of(gradient) != shape)
         refuse("softmax gradient has shape " + text(shape_of(gradient)) + "; expected " + text(shape));
     auto out = Output<T>::row_major(shape);
@@ -79,17 +104,7 @@ nb::object softmax_gradient(const Input<T>& gradient, const Input<T>& y, std::in
         KernelScope scope;
         const auto gradients = row_major(gradient);
         const auto outputs = row_major(y);
-        over_slices(
-            slices, 2,
-            [&](std::int64_t begin, std::int64_t end) {
-                const std::int64_t at = begin * slices.rows;
-                LEAF_WIDE(softmax_gradient_rows<T>)(gradients.data() + at, outputs.data() + at, end - begin, slices.rows,
-                                                 logarithm, out.data() + at);
-            },
-            [&](std::int64_t at, std::int64_t columns) {
-                LEAF_WIDE(softmax_gradient_columns<T>)(gradients.data() + at, outputs.data() + at, slices.rows, columns,
-                                                    slices.columns, logarithm, out.data() + at);
-            });
+        softmax_along_gradient<T>(gradients.data(), outputs.data(), shape, dim, logarithm, out.data());
     }
     return out.to_python();
 }
@@ -99,33 +114,21 @@ using Classes = Input<std::int64_t>;
 // Scores [N, C, ...] and a class for each place; counts those that are not ignored, and refuses classes that there are not.
 // Where classes lie side by side, as of channels-last images, each place is a row of them; else places lie side by side.
 struct Scores {
-    Dims shape, order;
+    Dims shape;
     std::int64_t classes, places, counted = 0;
     Slices slices;
-    Dense<std::int64_t> targets;
-    Dense<float> values;
+    const float* values;
+    const std::int64_t* targets;
 
-    static Dims order_of(const Input<float>& x) {
-        const Dims shape = shape_of(x), last = channels_last_strides(shape);
-        return shape.size() > 2 && lies_as(shape, strides_of(x), last) ? last : row_major_strides(shape);
-    }
-    Scores(const Input<float>& x, const Classes& target, std::int64_t ignored)
-        : shape(shape_of(x)), order(order_of(x)), classes(shape.size() > 1 ? shape[1] : 0), places(count_of(shape_of(target))),
-          slices(checked(shape, shape_of(target)), 1, "cross_entropy"), targets(row_major(target)), values(x, order) {
+    Scores(const float* x, const Dims& shape, const Dims& order, const std::int64_t* target, std::int64_t ignored)
+        : shape(shape), classes(shape[1]), places(count_of(shape) / shape[1]), slices(shape, 1, "cross_entropy"), values(x), targets(target) {
         if (shape.size() > 2 && order == channels_last_strides(shape)) slices.outer *= slices.columns, slices.columns = 1;
         for (std::int64_t place = 0; place < places; ++place) {
-            const std::int64_t one = targets.data()[place];
+            const std::int64_t one = targets[place];
             if (one == ignored) continue;
             if (one < 0 || one >= classes) throw nb::index_error(std::to_string(one).c_str());
             ++counted;
         }
-    }
-    static const Dims& checked(const Dims& shape, const Dims& target) {
-        Dims places = shape;
-        if (shape.size() > 1) places.erase(places.begin() + 1);
-        if (shape.size() < 2 || shape[1] == 0 || target != places)
-            refuse("cross_entropy of scores " + text(shape) + " and classes " + text(target));
-        return shape;
     }
     // Calls with where scores begin, how many places there are, and the first place.
     template <typename Rows, typename Columns>
@@ -140,55 +143,84 @@ struct Scores {
     }
 };
 
+// `losses` has room for all places.
+void entropies(const Scores& scores, const CrossEntropy& how, float* losses, float* total) {
+    scores.over(
+        [&](std::int64_t at, std::int64_t rows, std::int64_t place) {
+            LEAF_WIDE(cross_entropy_rows)(scores.values + at, rows, scores.classes, scores.targets + place, how.ignored, how.smoothing,
+                                          losses + place);
+        },
+        [&](std::int64_t at, std::int64_t columns, std::int64_t place) {
+            LEAF_WIDE(cross_entropy_columns)(scores.values + at, scores.classes, columns, scores.slices.columns, scores.targets + place,
+                                             how.ignored, how.smoothing, losses + place);
+        });
+    if (how.reduction == "none") return;
+    double sum = 0;
+    for (std::int64_t place = 0; place < scores.places; ++place) sum += static_cast<double>(losses[place]);
+    *total = static_cast<float>(how.reduction == "mean" ? sum / static_cast<double>(scores.counted) : sum);
+}
+
+void slopes(const Scores& scores, const CrossEntropy& how, const float* factors, float* gx) {
+    const std::int64_t step = how.reduction == "none" ? 1 : 0;
+    const float share = how.reduction == "mean" ? static_cast<float>(1.0 / static_cast<double>(scores.counted)) : 1.f;
+    scores.over(
+        [&](std::int64_t at, std::int64_t rows, std::int64_t place) {
+            LEAF_WIDE(cross_entropy_gradient_rows)(scores.values + at, rows, scores.classes, scores.targets + place, how.ignored,
+                                                   how.smoothing, factors + place * step, step, share, gx + at);
+        },
+        [&](std::int64_t at, std::int64_t columns, std::int64_t place) {
+            LEAF_WIDE(cross_entropy_gradient_columns)(scores.values + at, scores.classes, columns, scores.slices.columns,
+                                                      scores.targets + place, how.ignored, how.smoothing, factors + place * step, step,
+                                                      share, gx + at);
+        });
+}
+
+// What Python gives: scores stay as they lie where classes lie side by side.
+struct Given {
+    Dims shape, order;
+    Dense<std::int64_t> targets;
+    Dense<float> values;
+
+    Given(const Input<float>& x, const Classes& target)
+        : shape(checked(shape_of(x), shape_of(target))), order(order_of(x)), targets(row_major(target)), values(x, order) {}
+    static Dims order_of(const Input<float>& x) {
+        const Dims shape = shape_of(x), last = channels_last_strides(shape);
+        return shape.size() > 2 && lies_as(shape, strides_of(x), last) ? last : row_major_strides(shape);
+    }
+    static Dims checked(const Dims& shape, const Dims& target) {
+        Dims places = shape;
+        if (shape.size() > 1) places.erase(places.begin() + 1);
+        if (shape.size() < 2 || shape[1] == 0 || target != places)
+            refuse("cross_entropy of scores " + text(shape) + " and classes " + text(target));
+        return shape;
+    }
+    Scores scores(std::int64_t ignored) const { return Scores(values.data(), shape, order, targets.data(), ignored); }
+};
+
 nb::object cross_entropy(const Input<float>& x, const Classes& target, const std::string& reduction, std::int64_t ignored,
                          float smoothing) {
-    const Scores scores(x, target, ignored);
-    const bool each = reduction == "none";
+    const Given given(x, target);
+    const Scores scores = given.scores(ignored);
     auto losses = Output<float>::row_major(shape_of(target));
     auto total = Output<float>::row_major({});
     {
         KernelScope scope;
-        const float* from = scores.values.data();
-        const std::int64_t* classes = scores.targets.data();
-        scores.over(
-            [&](std::int64_t at, std::int64_t rows, std::int64_t place) {
-                LEAF_WIDE(cross_entropy_rows)(from + at, rows, scores.classes, classes + place, ignored, smoothing, losses.data() + place);
-            },
-            [&](std::int64_t at, std::int64_t columns, std::int64_t place) {
-                LEAF_WIDE(cross_entropy_columns)(from + at, scores.classes, columns, scores.slices.columns, classes + place, ignored,
-                                                 smoothing, losses.data() + place);
-            });
-        double sum = 0;
-        if (!each)
-            for (std::int64_t place = 0; place < scores.places; ++place) sum += static_cast<double>(losses.data()[place]);
-        *total.data() = static_cast<float>(reduction == "mean" ? sum / static_cast<double>(scores.counted) : sum);
+        entropies(scores, {reduction, ignored, smoothing}, losses.data(), total.data());
     }
-    return each ? losses.to_python() : total.to_python();
+    return reduction == "none" ? losses.to_python() : total.to_python();
 }
 
 nb::object cross_entropy_gradient(const Input<float>& gradient, const Input<float>& x, const Classes& target,
                                   const std::string& reduction, std::int64_t ignored, float smoothing) {
-    const Scores scores(x, target, ignored);
-    const bool each = reduction == "none";
-    if (shape_of(gradient) != (each ? shape_of(target) : Dims{}))
+    const Given given(x, target);
+    const Scores scores = given.scores(ignored);
+    if (shape_of(gradient) != (reduction == "none" ? shape_of(target) : Dims{}))
         refuse("cross_entropy gradient has shape " + text(shape_of(gradient)) + " for scores " + text(scores.shape));
-    Output<float> gx(scores.shape, scores.order);
+    Output<float> gx(scores.shape, given.order);
     {
         KernelScope scope;
         const auto factors = row_major(gradient);
-        const std::int64_t step = each ? 1 : 0;
-        const float share = reduction == "mean" ? static_cast<float>(1.0 / static_cast<double>(scores.counted)) : 1.f;
-        const float* from = scores.values.data();
-        const std::int64_t* classes = scores.targets.data();
-        scores.over(
-            [&](std::int64_t at, std::int64_t rows, std::int64_t place) {
-                LEAF_WIDE(cross_entropy_gradient_rows)(from + at, rows, scores.classes, classes + place, ignored, smoothing,
-                                                       factors.data() + place * step, step, share, gx.data() + at);
-            },
-            [&](std::int64_t at, std::int64_t columns, std::int64_t place) {
-                LEAF_WIDE(cross_entropy_gradient_columns)(from + at, scores.classes, columns, scores.slices.columns, classes + place,
-                                                          ignored, smoothing, factors.data() + place * step, step, share, gx.data() + at);
-            });
+        slopes(scores, {reduction, ignored, smoothing}, factors.data(), gx.data());
     }
     return gx.to_python();
 }
@@ -208,6 +240,18 @@ void softmax_of_rows(const float* x, std::int64_t rows, std::int64_t columns, bo
 }
 void softmax_of_rows(const double* x, std::int64_t rows, std::int64_t columns, bool logarithm, double* y) {
     LEAF_WIDE(softmax_rows<double>)(x, rows, columns, logarithm, y);
+}
+
+void cross_entropy_of(const float* x, const Dims& shape, const std::int64_t* target, const CrossEntropy& how, float* out) {
+    const Scores scores(x, shape, row_major_strides(shape), target, how.ignored);
+    if (how.reduction == "none") return entropies(scores, how, out, nullptr);
+    const Buffer<float> losses(scores.places);
+    entropies(scores, how, losses.data(), out);
+}
+
+void cross_entropy_of_gradient(const float* gradient, const float* x, const Dims& shape, const std::int64_t* target,
+                               const CrossEntropy& how, float* gx) {
+    slopes(Scores(x, shape, row_major_strides(shape), target, how.ignored), how, gradient, gx);
 }
 
 void bind_softmax(nb::module_& module) {

@@ -21,13 +21,21 @@ ELEMENTWISE = "fused_elementwise"
 """What kind of functions come out."""
 
 
-def fuse_elementwise(graph: Graph, takes: Callable[[Node], bool] = lambda node: True) -> Graph:
+_BY_PLACE = (ops.dropout,)
+"""What draws a number for each place, besides the op's operands: who runs that must say so."""
+
+
+def _draws_nothing(node: Node) -> bool:
+    return node.op not in _BY_PLACE
+
+
+def fuse_elementwise(graph: Graph, takes: Callable[[Node], bool] = _draws_nothing) -> Graph:
     """Return a graph in which elementwise ops that work on one another's results are one call.
 
     What is called is a function of the kind ``fused_elementwise``. All that is computed in it has the same sizes; what
     it is given may be stretched to them: a number, a value a channel. Which ops are elementwise, their records say;
     `takes` says of a node whether whoever runs the functions can have it in one. In between may stand ``rename`` and
-    ``detach``, which change no number.
+    ``detach``, which change no number, and ``dropout`` where `takes` allows it.
 
     A function gives one result; or several, where something else reads what is computed on the way, and the rest would
     have to read it again. What stands in other fused functions stays there, and what changes memory, or what nobody
@@ -132,7 +140,9 @@ def _fit(one: list[Node], other: list[Node], outliner: Outliner) -> bool:
 def _elementwise(node: Node, outliner: Outliner) -> bool:
     """Say whether a node computes plain numbers, each from those at its own place."""
     op = node.op
-    if op is None or not (op in _SAME_PLACES or "elementwise" in op.properties) or "random" in op.properties:
+    if op is None or not (op in (*_SAME_PLACES, *_BY_PLACE) or "elementwise" in op.properties):
+        return False
+    if "random" in op.properties:
         return False
     values = [
         one for one in (*node.values, *node.outputs) if isinstance(one.type, TensorType) or not one.type.known

@@ -1,27 +1,7 @@
 // Attention by head, as the eager kernel does it: heads stay where the projections left them, and scores in the cache.
-#include "../attention.hpp"
-#include "steps.hpp"
+#include "attention_steps.hpp"
 
 namespace workbench::compiled {
-namespace {
-
-HeadsInPlace heads_of(const Layout& layout) {
-    HeadsInPlace heads;
-    heads.shape = layout.get_dims(), heads.strides = layout.get_strides();
-    for (std::size_t i = 0; i < 3; ++i)
-        if (heads.shape[i] == 1) heads.strides[i] = 0;
-    return heads;
-}
-
-bool fits(const Layout& layout) {
-    if (layout.get_inner_nblks() || layout.get_dims().size() != 4) return false;
-    const HeadsInPlace heads = heads_of(layout);
-    // As gemm takes it: rows no closer than they are long.
-    return (heads.shape[3] == 1 || heads.strides[3] == 1) && (heads.shape[2] == 1 || heads.strides[2] >= heads.shape[3]);
-}
-
-}  // namespace
-
 int Program::attention(int query, int key, int value, int mask, float scale, bool causal) {
     // In float32, as the eager kernel does it; what is given and what it gives may be narrower.
     const Storage narrow = type(query);
@@ -63,7 +43,7 @@ int Program::attention(int query, int key, int value, int mask, float scale, boo
         a.data = static_cast<float*>(places[0]) + offsets[0], b.data = static_cast<float*>(places[1]) + offsets[1];
         c.data = static_cast<float*>(places[2]) + offsets[2], y.data = static_cast<float*>(places[masked ? 4 : 3]);
         if (masked) m.data = static_cast<float*>(places[3]) + offsets[3];
-        attend(a, b, c, m, scale, causal, y);
+        attend(a, b, c, m, {scale, causal}, y, nullptr);
     };
     add_step(std::move(step));
     return cast(made, narrow);

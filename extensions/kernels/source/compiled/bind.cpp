@@ -64,6 +64,7 @@ void bind_program(nb::module_& module) {
                          bool channels_last) { return self.input(shape, storage_named(type), channels_last); },
              arg("shape"), arg("type"), arg("channels_last") = false)
         .def("input_lying", &Program::input_lying)
+        .def("gathered", &Program::gathered)
         .def("lies", &Program::lies)
         .def("type", [](const Program& self, int x) { return std::string(name_of(self.type(x))); })
         .def("widened", &Program::widened)
@@ -101,6 +102,19 @@ void bind_program(nb::module_& module) {
         .def("softmax", &Program::softmax)
         .def("layer_norm", &Program::layer_norm)
         .def("attention", &Program::attention)
+        .def("attention_kept", &Program::attention_kept)
+        .def("attention_gradient", &Program::attention_gradient)
+        .def("layer_norm_kept", &Program::layer_norm_kept)
+        .def("layer_norm_gradient", &Program::layer_norm_gradient)
+        .def("log_softmax", &Program::log_softmax)
+        .def("softmax_gradient", &Program::softmax_gradient)
+        .def("cross_entropy", &Program::cross_entropy)
+        .def("cross_entropy_gradient", &Program::cross_entropy_gradient)
+        .def("nll_loss", &Program::nll_loss)
+        .def("nll_loss_gradient", &Program::nll_loss_gradient)
+        .def("dropout", &Program::dropout)
+        .def("stretched", &Program::stretched)
+        .def("placed", &Program::placed)
         .def("chain",
              [](Program& self, std::shared_ptr<Chain> chain, std::vector<int> inputs, const Dims& sizes, int over) {
                  if (inputs.size() != chain->code().inputs.size()) refuse("a chain is given more inputs, or fewer, than it has");

@@ -2,6 +2,7 @@
 #include "chain.hpp"
 
 #include "../broadcast.hpp"
+#include "../counter_based_random.hpp"
 #include "../elementwise.hpp"
 #include "../parametric_elementwise.hpp"
 #include "../doubles.hpp"
@@ -11,6 +12,7 @@
 #include "../dispatch.hpp"
 #include "../threads.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include <nanobind/stl/array.h>
@@ -63,12 +65,24 @@ class Checker {
             loaded = loaded || one.operation == Operation::load;
             if (!loaded) refuse(std::string(known.name) + " before anything is loaded");
             for (int i = 0; i < 4; ++i) check_slot(one, i, known);
+            if (one.operation == Operation::drop) check_seed(one.slots[0]);
         }
+        for (const int seed : seeds_)
+            for (const Instruction& one : code_.instructions)
+                for (int i = one.operation == Operation::drop; i < operations[static_cast<int>(one.operation)].operands; ++i)
+                    if (one.slots[i] == seed) refuse("a seed is read as a number");
         for (int i = inputs_; i < given_; ++i)
             if (!written_[i]) refuse("result " + std::to_string(i - inputs_) + " is never stored");
     }
 
+    const std::vector<int>& seeds() const { return seeds_; }
+
    private:
+    void check_seed(int slot) {
+        if (code_.type != Storage::float32) refuse("only floats are dropped");
+        if (slot >= inputs_ || code_.inputs[static_cast<std::size_t>(slot)] != Storage::int64) refuse("a seed is an input of int64");
+        if (std::find(seeds_.begin(), seeds_.end(), slot) == seeds_.end()) seeds_.push_back(slot);
+    }
     void check_slot(const Instruction& one, int i, const Known& known) {
         const int slot = one.slots[i];
         // What is not used is pointed to all the same.
@@ -86,6 +100,7 @@ class Checker {
     const ChainCode& code_;
     const int inputs_, given_, fixed_, all_;
     std::vector<bool> written_;
+    std::vector<int> seeds_;
 };
 
 template <typename T>
@@ -103,7 +118,9 @@ void run_between(const ChainView& view, const void* const* inputs, void* const* 
 
 Chain::Chain(ChainCode code) : code_(std::move(code)) {
     check_types(code_);
-    Checker(code_).check();
+    Checker checker(code_);
+    checker.check();
+    seeds_ = checker.seeds();
     std::int64_t work = 4;
     for (const Instruction& one : code_.instructions) work += operations[static_cast<int>(one.operation)].kind == Known::heavy ? 12 : 1;
     // 16 thousand values of little work are worth a thread, or fewer of more.
@@ -121,6 +138,8 @@ Chain::Chain(ChainCode code) : code_(std::move(code)) {
     }
 }
 
+bool Chain::is_seed(int input) const { return std::find(seeds_.begin(), seeds_.end(), input) != seeds_.end(); }
+
 ChainPlan Chain::plan(const Dims& shape, const Dims& result_strides, const std::vector<Dims>& shapes,
                       const std::vector<Dims>& strides) const {
     const std::size_t inputs = code_.inputs.size();
@@ -132,6 +151,9 @@ ChainPlan Chain::plan(const Dims& shape, const Dims& result_strides, const std::
     order.erase(std::remove_if(order.begin(), order.end(), [&](std::size_t i) { return shape[i] == 1; }), order.end());
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return result_strides[a] > result_strides[b]; });
 
+    if (draws() && !lies_as(shape, result_strides, row_major_strides(shape))) refuse("what is dropped by its place lies row by row");
+    for (const int seed : seeds_)
+        if (count_of(shapes[static_cast<std::size_t>(seed)]) != 1) refuse("a seed is one number");
     ChainPlan plan;
     plan.count = count_of(shape);
     std::vector<Dims> steps(inputs);
@@ -172,7 +194,7 @@ void Chain::run(const ChainPlan& plan, const void* const* inputs, void* const* o
     const ChainView view{code_.instructions.data(), code_.type, types_.data(), static_cast<int>(code_.inputs.size()),
                          static_cast<int>(code_.outputs.size()), static_cast<int>(code_.constants.size()), code_.temporaries,
                          constants_.data(), static_cast<int>(plan.sizes.size()), plan.sizes.data(), plan.steps.data(),
-                         plan.whole.data(), plan.single.data(), plan.streamed};
+                         plan.whole.data(), plan.single.data(), seeds_.data(), static_cast<int>(seeds_.size()), plan.streamed};
     // Threads part at whole groups: what a group computes does not depend on who does.
     const std::int64_t size = group_bytes / static_cast<std::int64_t>(size_of_value(code_.type));
     parallel_for((plan.count + size - 1) / size, grain_, [&](std::int64_t begin, std::int64_t end) {
@@ -217,7 +239,7 @@ nb::list call(const Chain& chain, const nb::args& arrays) {
     }
     const Dims shape = broadcast_of(shapes);
     Dims order = row_major_strides(shape);
-    for (std::size_t i = 0; i < arrays.size(); ++i)
+    for (std::size_t i = 0; !chain.draws() && i < arrays.size(); ++i)
         if (shapes[i] == shape) {
             order = dense_strides_like(shape, strides[i]);
             break;

@@ -29,7 +29,8 @@ namespace workbench::compiled {
     X(replace_where, 2, 0) /* a ? b : x */
 #define WORKBENCH_CHAIN_REAL(X)                                                                                           \
     X(div, 1, 0) X(reversed_div, 1, 0) X(sqrt, 0, 0) X(floor, 0, 0) X(ceil, 0, 0) X(trunc, 0, 0) X(round, 0, 0)           \
-    X(prelu, 1, 0) X(multiply_add, 2, 0) X(round_to_bfloat16, 0, 0)
+    X(prelu, 1, 0) X(multiply_add, 2, 0) X(round_to_bfloat16, 0, 0)                                                       \
+    X(drop, 1, 3) /* x times the last number, or times 0 by chance: a is a seed, then come two halves of what is dropped below */
 #define WORKBENCH_CHAIN_HEAVY(X)                                                                                          \
     X(exp, 0, 0) X(exp2, 0, 0) X(expm1, 0, 0) X(log, 0, 0) X(log2, 0, 0) X(log10, 0, 0) X(log1p, 0, 0) X(sin, 0, 0)       \
     X(cos, 0, 0) X(pow, 1, 0) X(tanh, 0, 0) X(sigmoid, 0, 0) X(erf, 0, 0) X(ndtr, 0, 0) X(gelu, 0, 0) X(gelu_tanh, 0, 0)  \
@@ -83,6 +84,8 @@ struct ChainView {
     int dims;
     const std::int64_t *sizes, *steps;
     const unsigned char *whole, *single;
+    const int* seeds;  // inputs that are seeds
+    int draws;
     bool streamed;
 };
 
@@ -101,9 +104,13 @@ class Chain {
     void run(const ChainPlan& plan, const void* const* inputs, void* const* outputs) const;
 
     const ChainCode& code() const { return code_; }
+    // Whether values are dropped by their places, which are counted row by row: results have to lie so.
+    bool draws() const { return !seeds_.empty(); }
+    bool is_seed(int input) const;
 
    private:
     ChainCode code_;
+    std::vector<int> seeds_;
     std::vector<Storage> types_;
     Buffer<char> constants_;  // each a group long, in the type in which is computed
     std::int64_t grain_ = 0;  // groups that are worth a thread

@@ -48,8 +48,9 @@ Seen seen(const Layout& layout, const Blocks& blocks, std::size_t rank) {
 std::vector<int> Program::chain(std::shared_ptr<const Chain> chain, std::vector<int> inputs, const Dims& sizes, int over) {
     // The result lies as the first operand of its sizes that a step has chosen the order of, or else as the first there is.
     int like = -1;
+    // What is dropped by its place is counted row by row.
     for (const int x : inputs)
-        if (shape(x) == sizes && (like < 0 || (at(x).settled && !at(like).settled))) like = x;
+        if (!chain->draws() && shape(x) == sizes && (like < 0 || (at(x).settled && !at(like).settled))) like = x;
     const auto is_dense = [&](int x) {
         return at(x).layout.get_size() == static_cast<std::size_t>(count_of(sizes)) * size_of_value(type(x));
     };

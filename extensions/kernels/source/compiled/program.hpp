@@ -130,6 +130,8 @@ class Program {
     int input(const Dims& shape, Storage type, bool channels_last);
     // An input that another program gave as it lay there.
     int input_lying(const Lies& lies);
+    // The same without the gaps that a part of something else has: what is held for another program has none.
+    int gathered(int x) { return at(x).layout.get_inner_nblks() || fills_memory(x) ? x : plain(x); }
     Lies lies(int x) const { return {at(x).layout, type(x), at(x).single}; }
     int constant(std::int64_t key, nb::handle array, Storage type);
     // What computes in oneDNN does so in the type of its operands, float32 or bfloat16, and adds up in float32.
@@ -164,6 +166,25 @@ class Program {
     int softmax(int x, int axis);
     int layer_norm(int x, std::int64_t scale_key, const Plain<float>& scale, std::int64_t shift_key, const Plain<float>& shift, float eps);
     int attention(int query, int key, int value, int mask, float scale, bool causal);
+    // Attention that is trained: what weights are dropped follows from the slot of a seed, or is -1; so is a mask that is not there.
+    std::vector<int> attention_kept(int query, int key, int value, int mask, int seed, double scale, bool causal, double dropout);
+    std::vector<int> attention_gradient(int gradient, int query, int key, int value, int output, int normals, int mask, int seed,
+                                        double scale, bool causal, double dropout);
+    // Rows and their statistics; factors that are not there are -1.
+    std::vector<int> layer_norm_kept(int x, int weight, int bias, std::int64_t dims, double eps);
+    std::vector<int> layer_norm_gradient(int gradient, int x, int means, int rstds, int weight, std::int64_t dims);
+    int log_softmax(int x, std::int64_t dim);
+    int softmax_gradient(int gradient, int y, std::int64_t dim, bool logarithm);
+    int cross_entropy(int x, int target, const std::string& reduction, std::int64_t ignored, float smoothing);
+    int cross_entropy_gradient(int gradient, int x, int target, const std::string& reduction, std::int64_t ignored, float smoothing);
+    int nll_loss(int x, int target, int weight, const std::string& reduction, std::int64_t ignored);
+    int nll_loss_gradient(int gradient, int target, int weight, const Dims& sizes, const std::string& reduction, std::int64_t ignored);
+    // Values dropped by a seed, each at a place of its own along dims `drawn`, as the eager kernel draws them.
+    int dropout(int x, int seed, double p, const std::pair<std::int64_t, std::int64_t>& drawn, double scale, double high, double low);
+    // Values stretched to sizes that theirs broadcast to.
+    int stretched(int x, const Dims& sizes);
+    // Zeros, and x in the part of them that begins at `start`.
+    int placed(int x, const Dims& start, const Dims& shape);
     // What a chain gives for these slots, stretched to `sizes`. A single result may be written over the input number `over`.
     std::vector<int> chain(std::shared_ptr<const Chain> chain, std::vector<int> inputs, const Dims& sizes, int over);
     int cast(int x, Storage type);  // float32 as bfloat16, and back
@@ -212,6 +233,12 @@ class Program {
     Dims given_strides(int x) const;
     int as_rows(int x);
     int multiplied(int a, int b, bool transposed, int bias, bool relu);
+    struct Attended {
+        int query, key, value, mask, seed;
+        std::int64_t products = 0;
+    };
+    Attended attended(int query, int key, int value, int mask, int seed);
+    bool fills_memory(int x) const;
     int in_images(int x);
     int in_rows(int x);
     Images rows_of(int x) const;

@@ -57,6 +57,11 @@ Storage storage_named(const std::string& name) {
 }
 
 AnyArray::AnyArray(nb::handle array, Storage type, const std::string& what) : type_(type) {
+    if (type == Storage::int64 && nb::isinstance<nb::int_>(array)) {
+        number_ = std::make_shared<std::int64_t>(nb::cast<std::int64_t>(array));
+        data_ = number_.get();
+        return;
+    }
     with_type(type, [&](auto value) {
         using T = decltype(value);
         Input<T> taken;

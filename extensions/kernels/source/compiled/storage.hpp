@@ -1,6 +1,7 @@
 // Types of values in memory, of chains and of programs.
 #pragma once
 
+#include <memory>
 #include <variant>
 
 #include "../engine.hpp"
@@ -66,7 +67,7 @@ void with_type(Storage storage, Body&& body) {
 // Refuses a name that is none of theirs.
 Storage storage_named(const std::string& name);
 
-// An array of any of these types, as Python gives it, with each value at a multiple of its size.
+// An array of any of these types, as Python gives it, with each value at a multiple of its size; or one whole number.
 class AnyArray {
    public:
     // Raises TypeError for an array of another type; `what` says which it is.
@@ -82,6 +83,7 @@ class AnyArray {
    private:
     std::variant<std::monostate, Input<bool>, Input<bfloat16>, Input<std::int32_t>, Input<std::int64_t>, Input<float>, Input<double>> kept_;
     Storage type_;
+    std::shared_ptr<std::int64_t> number_;
     const void* data_ = nullptr;
     Dims shape_, strides_;
 };

@@ -1,5 +1,9 @@
-// Steps on values as they lie: rows, joining, and views that move nothing.
+// Steps on values as they lie: rows, joining, dropping, and views that move nothing.
+#include "../broadcast.hpp"
+#include "../dropout.hpp"
 #include "steps.hpp"
+
+#include <cstring>
 
 namespace workbench::compiled {
 
@@ -59,7 +63,9 @@ int Program::concatenate(const std::vector<int>& parts, int axis) {
 int Program::reshape(int x, const Dims& sizes) {
     if (count_of(sizes) != count_of(shape(x))) refuse("values of " + text(shape(x)) + " have no shape " + text(sizes));
     const int from = plain(x);
-    return add_slot_in(plain_layout(sizes, at(from).layout.get_data_type()), at(from).space, at(from).settled);
+    const int made = add_slot_in(plain_layout(sizes, at(from).layout.get_data_type()), at(from).space, at(from).settled);
+    slots_.back().single = sizes.empty();
+    return made;
 }
 
 int Program::lay_out(int x, const std::vector<int>& order) {
@@ -89,6 +95,58 @@ int Program::permute(int x, const std::vector<int>& order) {
 int Program::part(int x, const Dims& start, const Dims& sizes) {
     if (at(x).layout.get_inner_nblks()) x = plain(x);
     return add_slot_in(at(x).layout.submemory_desc(sizes, start), at(x).space, at(x).settled);
+}
+
+int Program::placed(int x, const Dims& start, const Dims& sizes) {
+    const Dims part = shape(x);
+    if (part.size() != sizes.size() || start.size() != sizes.size()) refuse("no part of " + text(sizes) + " is " + text(part));
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        if (start[i] < 0 || start[i] + part[i] > sizes[i]) refuse("no part of " + text(sizes) + " is " + text(part) + " from " + text(start));
+    if (at(x).layout.get_inner_nblks()) x = plain(x);
+    const int made = add_plain(sizes, type(x));
+    const Layout from = at(x).layout;
+    const Dims target = row_major_strides(sizes);
+    const auto width = static_cast<std::int64_t>(size_of_value(type(x)));
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) first += start[i] * target[i];
+    add_loop("place", {x, made}, thread_count(), [=, type = type(x), strides = Dims(from.get_strides()), offset = from.get_submemory_offset()](void* const* at) {
+        auto* to = static_cast<char*>(at[1]);
+        parallel_for(count_of(sizes) * width, 1 << 16, [&](std::int64_t begin, std::int64_t end) { std::memset(to + begin, 0, static_cast<std::size_t>(end - begin)); });
+        copy_values(type, to + first * width, target, static_cast<const char*>(at[0]) + offset * width, part, strides);
+    });
+    return made;
+}
+
+int Program::stretched(int x, const Dims& sizes) {
+    if (at(x).layout.get_inner_nblks()) x = plain(x);
+    const Layout from = at(x).layout;
+    const Dims strides = stretched_strides(shape(x), at(x).single ? Dims{} : Dims(from.get_strides()), sizes);
+    const int made = add_plain(sizes, type(x));
+    const std::int64_t offset = from.get_submemory_offset() * static_cast<std::int64_t>(size_of_value(type(x)));
+    add_loop("stretch", {x, made}, thread_count(), [=, type = type(x)](void* const* at) {
+        copy_values(type, at[1], row_major_strides(sizes), static_cast<const char*>(at[0]) + offset, sizes, strides);
+    });
+    return made;
+}
+
+// Whether the values fill their memory, whatever the order of their dims.
+bool Program::fills_memory(int x) const {
+    const Layout layout = at(x).layout;
+    return !layout.get_inner_nblks() && layout.get_submemory_offset() == 0 &&
+           layout.get_size() == static_cast<std::size_t>(count_of(shape(x))) * size_of_value(type(x));
+}
+
+int Program::dropout(int x, int seed, double p, const std::pair<std::int64_t, std::int64_t>& drawn, double scale, double high, double low) {
+    if (type(seed) != Storage::int64 || !at(seed).single) refuse("a seed is one whole number");
+    if (!fills_memory(x)) x = plain(x);
+    const Dims sizes = shape(x), strides = at(x).single ? Dims{} : Dims(at(x).layout.get_strides());
+    const int made = add_slot(at(x).layout, true);
+    slots_.back().single = at(x).single;
+    add_loop("dropout own", {x, seed, made}, thread_count(), [=, kept = Kept{scale, high, low}](void* const* at) {
+        const auto drawn_by = static_cast<std::uint64_t>(*static_cast<const std::int64_t*>(at[1]));
+        drop_values<float>(static_cast<const float*>(at[0]), sizes, strides, p, drawn_by, drawn, kept, static_cast<float*>(at[2]));
+    });
+    return made;
 }
 
 }  // namespace workbench::compiled

@@ -1,5 +1,6 @@
 // The interpreter of chains. Included once per instruction set; see dispatch.hpp and ../compiled/chain.hpp.
 #include "functions.inl"
+#include "counter_based_random.inl"
 #include "elementwise_functions.inl"
 #include "parametric_functions.inl"
 #include "double_functions.inl"
@@ -58,11 +59,25 @@ static WORKBENCH_INLINE void stream_bytes(void* to, const void* from) {  // a re
 #endif
 }
 
+// What a seed draws for the places of a group: the hash's start of the first register's places.
+struct Drawing {
+    uints first;
+    std::uint32_t key;
+    std::int64_t seed;  // that the rest was made of
+
+    WORKBENCH_INLINE void begin(std::int64_t place) {
+        const CounterBasedRandom random(static_cast<std::uint64_t>(seed));
+        first = RandomNumbers(random, static_cast<std::uint32_t>(place), 1).first, key = random.key;
+    }
+    WORKBENCH_INLINE void go(std::uint32_t places) { first += places * golden_ratio; }
+    WORKBENCH_INLINE uints at(int i) const { return drawn(first + static_cast<std::uint32_t>(i * lanes) * golden_ratio, key); }
+};
+
 // Runs the code on `groups` groups, one after the other. `slots` point to the first: operands are read there, results written.
-// Those that `moving` lists go on by a group each time, the others stay.
+// Those that `moving` lists go on by a group each time, and so does what `seeds` draw; the others stay.
 template <typename T>
-static void chain_groups(const compiled::Instruction* const start, T** slots, const int* moving, int movings, std::int64_t groups,
-                         bool streamed) {
+static void chain_groups(const compiled::Instruction* const start, T** slots, const int* moving, int movings, const int* seeds, int draws,
+                         std::int64_t groups, bool streamed) {
     typedef typename Register<T>::Type V;
     constexpr bool real = Register<T>::real;
     constexpr int lanes_of = sizeof(V) / sizeof(T);
@@ -144,9 +159,18 @@ static void chain_groups(const compiled::Instruction* const start, T** slots, co
             case Operation::round_to_bfloat16:
                 if constexpr (sizeof(T) == 4 && real) { WORKBENCH_EACH(x[i] = widened(narrowed(v))) }
                 break;
+            case Operation::drop:
+                if constexpr (real && sizeof(T) == sizeof(float)) {
+                    const Drawing& drawing = *reinterpret_cast<const Drawing*>(a);
+                    const std::uint64_t least = (static_cast<std::uint64_t>(b[0]) << 16) + static_cast<std::uint64_t>(slots[code->slots[2]][0]);
+                    const V high = all(slots[code->slots[3]][0]);
+                    WORKBENCH_EACH(x[i] = v * chosen(drawing.at(i), least, high, none))
+                }
+                break;
             case Operation::end:
                 if (--groups == 0) return;
                 for (int i = 0; i < movings; ++i) slots[moving[i]] += group_size<T>;
+                for (int i = 0; i < draws; ++i) reinterpret_cast<Drawing*>(slots[seeds[i]])->go(group_size<T>);
                 code = start - 1;
                 break;
             default:
@@ -259,6 +283,13 @@ static void chain_run(const compiled::ChainView& chain, const void* const* input
     for (int i = 0; i < chain.constants; ++i)
         slots[given + i] = reinterpret_cast<T*>(const_cast<char*>(chain.constant_values) + i * compiled::group_bytes);
 
+    bool is_seed[compiled::most_slots] = {};
+    for (int i = 0; i < chain.draws; ++i) {
+        const int seed = chain.seeds[i];
+        is_seed[seed] = true;
+        __builtin_memcpy(&reinterpret_cast<Drawing*>(own(seed))->seed, inputs[seed], sizeof(std::int64_t));
+    }
+
     Place place = {};
     place.go(chain, first);
     for (std::int64_t at = first; at < last;) {
@@ -269,6 +300,10 @@ static void chain_run(const compiled::ChainView& chain, const void* const* input
         std::int64_t groups = full ? (last - at) / size : 1;
         int movings = 0;
         for (int i = 0; i < chain.inputs; ++i) {
+            if (is_seed[i]) {
+                reinterpret_cast<Drawing*>(own(i))->begin(at);
+                continue;
+            }
             const std::int64_t* steps = chain.steps + i * chain.dims;
             const bool own_type = chain.types[i] == chain.type;
             if (full && (chain.whole[i] || (own_type && steps[row] == 1 && in_row >= size))) {
@@ -296,7 +331,7 @@ static void chain_run(const compiled::ChainView& chain, const void* const* input
             else
                 groups = 1;
         }
-        chain_groups(chain.code, slots, moving, movings, groups, chain.streamed && full);
+        chain_groups(chain.code, slots, moving, movings, chain.seeds, chain.draws, groups, chain.streamed && full);
         count = full ? groups * size : count;
         for (int i = chain.inputs; i < given; ++i)
             if (!full || chain.types[i] != chain.type) put_values(chain.types[i], own(i), count, outputs[i - chain.inputs], at);

@@ -1,0 +1,166 @@
+// Steps of training on rows: normalised ones and their gradient, the logarithm of softmax, gradients of both, losses of classes.
+#include "../layer_norm.hpp"
+#include "../nll_loss.hpp"
+#include "../softmax.hpp"
+#include "steps.hpp"
+
+namespace workbench::compiled {
+namespace {
+
+const float* floats(void* place) { return static_cast<const float*>(place); }
+
+// So many rows of the last `dims` dims.
+struct RowSizes {
+    Dims last, statistic;
+    std::int64_t rows, columns;
+
+    RowSizes(const Dims& sizes, std::int64_t dims) {
+        if (dims < 1 || dims > static_cast<std::int64_t>(sizes.size()) || !count_of(sizes)) refuse("no rows of " + text(sizes) + " to norm");
+        last.assign(sizes.end() - dims, sizes.end()), statistic.assign(sizes.begin(), sizes.end() - dims);
+        rows = count_of(statistic), columns = count_of(last);
+        statistic.resize(sizes.size(), 1);
+    }
+};
+
+}  // namespace
+
+// The rows normalised, their means and reciprocal deviations; a weight or bias that is not there is -1.
+std::vector<int> Program::layer_norm_kept(int x, int weight, int bias, std::int64_t dims, double eps) {
+    x = plain(x);
+    const RowSizes size(shape(x), dims);
+    const int y = add_plain(shape(x)), means = add_plain(size.statistic), rstds = add_plain(size.statistic);
+    std::vector<int> slots{x, y, means, rstds};
+    for (int* one : {&weight, &bias}) {
+        if (*one < 0) continue;
+        if (shape(*one = plain(*one)) != size.last) refuse("rows of " + text(size.last) + " have no factors of " + text(shape(*one)));
+        slots.push_back(*one);
+    }
+    const int gain = weight >= 0 ? 4 : -1, offset = bias >= 0 ? static_cast<int>(slots.size()) - 1 : -1;
+    add_loop("layer norm kept own", slots, thread_count(), [=](void* const* at) {
+        auto* deviations = static_cast<float*>(at[3]);
+        normalise_rows<float>(floats(at[0]), size.rows, size.columns, gain < 0 ? nullptr : floats(at[gain]),
+                              offset < 0 ? nullptr : floats(at[offset]), eps, static_cast<float*>(at[1]), static_cast<float*>(at[2]), deviations);
+        // The op has another way for rows that deviate by more than floats hold.
+        for (std::int64_t row = 0; row < size.rows; ++row)
+            if (!(deviations[row] > 0.f)) throw OutOfRange();
+    });
+    return {y, means, rstds};
+}
+
+std::vector<int> Program::layer_norm_gradient(int gradient, int x, int means, int rstds, int weight, std::int64_t dims) {
+    const RowSizes size(shape(x), dims);
+    if (shape(gradient) != shape(x)) refuse("a gradient of " + text(shape(gradient)) + " for rows of " + text(shape(x)));
+    for (int* one : {&gradient, &x, &means, &rstds}) *one = plain(*one);
+    for (const int one : {means, rstds})
+        if (count_of(shape(one)) != size.rows) refuse("statistics of " + text(shape(one)) + " for rows of " + text(shape(x)));
+    const int gx = add_plain(shape(x)), gw = add_plain(size.last), gb = add_plain(size.last);
+    std::vector<int> slots{gradient, x, means, rstds, gx, gw, gb};
+    if (weight >= 0) slots.push_back(weight = plain(weight));
+    if (weight >= 0 && shape(weight) != size.last) refuse("rows of " + text(size.last) + " have no factors of " + text(shape(weight)));
+    add_loop("layer norm's gradient own", slots, thread_count(), [size, weighed = weight >= 0](void* const* at) {
+        normalise_rows_gradient<float>(floats(at[0]), floats(at[1]), size.rows, size.columns, floats(at[2]), floats(at[3]),
+                                       weighed ? floats(at[7]) : nullptr, static_cast<float*>(at[4]), static_cast<float*>(at[5]),
+                                       static_cast<float*>(at[6]));
+    });
+    return {gx, gw, gb};
+}
+
+int Program::log_softmax(int x, std::int64_t dim) {
+    const Dims sizes = shape(x = plain(x));
+    const int y = add_plain(sizes);
+    add_loop("log softmax own", {x, y}, thread_count(), [=](void* const* at) {
+        softmax_along<float>(floats(at[0]), sizes, dim, true, static_cast<float*>(at[1]));
+    });
+    return y;
+}
+
+int Program::softmax_gradient(int gradient, int y, std::int64_t dim, bool logarithm) {
+    const Dims sizes = shape(y = plain(y));
+    if (shape(gradient = plain(gradient)) != sizes) refuse("a gradient of " + text(shape(gradient)) + " for a softmax of " + text(sizes));
+    const int gx = add_plain(sizes);
+    add_loop(logarithm ? "log softmax's gradient own" : "softmax's gradient own", {gradient, y, gx}, thread_count(), [=](void* const* at) {
+        softmax_along_gradient<float>(floats(at[0]), floats(at[1]), sizes, dim, logarithm, static_cast<float*>(at[2]));
+    });
+    return gx;
+}
+
+// --------------------------------------------------------------------------------------------------- losses of classes
+
+namespace {
+
+// What a class that there is not raises, the op says.
+template <typename Body>
+void within_classes(Body&& body) {
+    try {
+        body();
+    } catch (const nb::builtin_exception&) {
+        throw OutOfRange();
+    }
+}
+
+Dims places_of(const Dims& sizes, const Dims& target) {
+    Dims places = sizes;
+    if (sizes.size() > 1) places.erase(places.begin() + 1);
+    if (sizes.size() < 2 || !count_of(sizes) || places != target) refuse("a loss of " + text(sizes) + " and classes " + text(target));
+    return places;
+}
+
+}  // namespace
+
+int Program::cross_entropy(int x, int target, const std::string& reduction, std::int64_t ignored, float smoothing) {
+    const Dims sizes = shape(x = plain(x)), places = places_of(sizes, shape(target = plain(target)));
+    const int made = add_plain(reduction == "none" ? places : Dims{});
+    add_loop("cross entropy own", {x, target, made}, thread_count(), [=, how = CrossEntropy{reduction, ignored, smoothing}](void* const* at) {
+        within_classes([&] {
+            cross_entropy_of(floats(at[0]), sizes, static_cast<const std::int64_t*>(at[1]), how, static_cast<float*>(at[2]));
+        });
+    });
+    return made;
+}
+
+int Program::cross_entropy_gradient(int gradient, int x, int target, const std::string& reduction, std::int64_t ignored, float smoothing) {
+    const Dims sizes = shape(x = plain(x)), places = places_of(sizes, shape(target = plain(target)));
+    if (shape(gradient = plain(gradient)) != (reduction == "none" ? places : Dims{})) refuse("a loss's gradient has shape " + text(shape(gradient)));
+    const int gx = add_plain(sizes);
+    add_loop("cross entropy's gradient own", {gradient, x, target, gx}, thread_count(),
+             [=, how = CrossEntropy{reduction, ignored, smoothing}](void* const* at) {
+                 within_classes([&] {
+                     cross_entropy_of_gradient(floats(at[0]), floats(at[1]), sizes, static_cast<const std::int64_t*>(at[2]), how,
+                                               static_cast<float*>(at[3]));
+                 });
+             });
+    return gx;
+}
+
+int Program::nll_loss(int x, int target, int weight, const std::string& reduction, std::int64_t ignored) {
+    const Dims sizes = shape(x = plain(x)), places = places_of(sizes, shape(target = plain(target)));
+    const int made = add_plain(reduction == "none" ? places : Dims{});
+    std::vector<int> slots{x, target, made};
+    if (weight >= 0) slots.push_back(weight = plain(weight));
+    if (weight >= 0 && shape(weight) != Dims{sizes[1]}) refuse("classes " + text(sizes) + " have no weights of " + text(shape(weight)));
+    add_loop("likelihood own", slots, 1, [=, weighed = weight >= 0](void* const* at) {
+        within_classes([&] {
+            nll_loss_of(floats(at[0]), sizes, static_cast<const std::int64_t*>(at[1]), weighed ? floats(at[3]) : nullptr, reduction, ignored,
+                        static_cast<float*>(at[2]));
+        });
+    });
+    return made;
+}
+
+int Program::nll_loss_gradient(int gradient, int target, int weight, const Dims& sizes, const std::string& reduction, std::int64_t ignored) {
+    const Dims places = places_of(sizes, shape(target = plain(target)));
+    if (shape(gradient = plain(gradient)) != (reduction == "none" ? places : Dims{})) refuse("a loss's gradient has shape " + text(shape(gradient)));
+    const int gx = add_plain(sizes);
+    std::vector<int> slots{gradient, target, gx};
+    if (weight >= 0) slots.push_back(weight = plain(weight));
+    if (weight >= 0 && shape(weight) != Dims{sizes[1]}) refuse("classes " + text(sizes) + " have no weights of " + text(shape(weight)));
+    add_loop("likelihood's gradient own", slots, thread_count(), [=, weighed = weight >= 0](void* const* at) {
+        within_classes([&] {
+            nll_loss_of_gradient(floats(at[0]), sizes, static_cast<const std::int64_t*>(at[1]), weighed ? floats(at[3]) : nullptr, reduction,
+                                 ignored, static_cast<float*>(at[2]));
+        });
+    });
+    return gx;
+}
+
+}  // namespace workbench::compiled
