@@ -87,6 +87,8 @@ from workbench.base.dtypes import int64 as int64
 from workbench.base.dtypes import promote_types as promote_types
 from workbench.base.dtypes import qint8 as qint8
 from workbench.base.dtypes import qint32 as qint32
+from workbench.base.dtypes import quint2x4 as quint2x4
+from workbench.base.dtypes import quint4x2 as quint4x2
 from workbench.base.dtypes import quint8 as quint8
 from workbench.base.dtypes import set_default_dtype as set_default_dtype
 from workbench.base.dtypes import uint8 as uint8
@@ -225,6 +227,18 @@ ShortTensor: _LegacyType
 CharTensor: _LegacyType
 ByteTensor: _LegacyType
 BoolTensor: _LegacyType
+
+def _empty_affine_quantized(size: _Sequence[_int], *, scale: _float = 1.0, zero_point: _int = 0, dtype: _DTypeLike = ...) -> _Tensor:
+    """Return a quantized tensor whose codes are not set yet: zeros here."""
+
+def _empty_per_channel_affine_quantized(size: _Sequence[_int], *, scales: _Tensor, zero_points: _Tensor, axis: _int, dtype: _DTypeLike = ...) -> _Tensor:
+    """Return a tensor quantized per channel whose codes are not set yet: zeros here."""
+
+def _make_per_channel_quantized_tensor(input: _Tensor, scale: _Tensor, zero_point: _Tensor, axis: _Dim) -> _Tensor:
+    """Return the quantized tensor whose codes are whole numbers, with a scale for each entry of `axis`."""
+
+def _make_per_tensor_quantized_tensor(input: _Tensor, scale: _float, zero_point: _int) -> _Tensor:
+    """Return the quantized tensor whose codes are whole numbers of type uint8, int8 or int32; names are kept."""
 
 def abs(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Absolute value."""
@@ -675,8 +689,11 @@ def deg2rad(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
 def deg2rad_(input: _Tensor) -> _Tensor:
     """In-place version of `deg2rad`: the result goes into this tensor's memory."""
 
+@_overload
 def dequantize(input: _Tensor) -> _Tensor:
     """Return the float32 numbers that codes stand for: (q - zero_point)·scale; other values pass through."""
+@_overload
+def dequantize(input: _Sequence[_Tensor]) -> _tuple[_Tensor, ...]: ...
 
 def det(A: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Determinants of square matrices."""
@@ -1457,8 +1474,17 @@ def quantile(input: _Tensor, q: _Tensor | _float | _Sequence[_float], dim: _Dim 
 def quantize_per_channel(input: _Tensor, scales: _Tensor, zero_points: _Tensor, axis: _Dim, dtype: _DTypeLike, *, quant_min: _int | None = None, quant_max: _int | None = None) -> _Tensor:
     """Quantize float32 values with a scale and a zero point for each entry of `axis`, a position or a name."""
 
+def quantize_per_group(input: _Tensor, scales: _Tensor, zero_points: _Tensor, group_size: _int, dtype: _DTypeLike) -> _Tensor:
+    """Quantize float32 values with a scale and a zero point for each `group_size` neighbours along the last dim."""
+
+@_overload
 def quantize_per_tensor(input: _Tensor, scale: _Tensor | _float, zero_point: _Tensor | _int, dtype: _DTypeLike, *, quant_min: _int | None = None, quant_max: _int | None = None) -> _Tensor:
     """Quantize float32 values: q = clamp(rne(x·(1/scale) + zero_point))."""
+@_overload
+def quantize_per_tensor(input: _Sequence[_Tensor], scale: _Tensor, zero_point: _Tensor, dtype: _DTypeLike, *, quant_min: _int | None = None, quant_max: _int | None = None) -> _tuple[_Tensor, ...]: ...
+
+def quantize_per_tensor_dynamic(input: _Tensor, dtype: _DTypeLike, reduce_range: _bool) -> _Tensor:
+    """Quantize float32 values over the range that they have, zero included; with `reduce_range` to 7 of 8 bits."""
 
 def rad2deg(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Angles in radians as degrees: y = x·180/π. Names and sizes pass through."""

@@ -64,9 +64,9 @@ def test_what_a_quantized_tensor_says_of_itself() -> None:
         (lambda x: wb.quantize_per_tensor(x, 0.1, 0, wb.qint8) + 1, wb.DTypeError,
          "add is not defined for quantized tensors"),
         (lambda x: wb.quantize_per_tensor(x, 0.1, 0, wb.qint8).numpy(), wb.DTypeError, "call dequantize"),
-        (lambda x: wb.quantize_per_channel(x, [0.1, 0.2], [0, 0], 0, wb.qint8).t(), wb.QuantizationError,
+        (lambda x: wb.quantize_per_channel(x, [0.1, 0.2], [0, 0], 0, wb.qint8).roll(1), wb.QuantizationError,
          "cannot be moved"),
-        (lambda x: wb.quantize_per_channel(x, [0.1, 0.2], [0, 0], 0, wb.qint8)[[1, 0]], wb.QuantizationError,
+        (lambda x: wb.quantize_per_channel(x, [0.1, 0.2], [0, 0], 0, wb.qint8).tril(), wb.QuantizationError,
          "cannot be moved"),
     ],
 )  # fmt: skip
@@ -129,3 +129,111 @@ def test_a_bias_that_changes_in_place_counts() -> None:
     before = layer(x).int_repr().tolist()
     layer.bias.add_(5.0)
     assert layer(x).int_repr().tolist() != before
+
+
+def test_scales_of_channels_go_where_their_channels_go() -> None:
+    x = tensor([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]], ("N", "C"))
+    c = wb.quantize_per_channel(x, [0.1, 1.0], [0, 2], "N", wb.qint8)
+    t = c.t()
+    assert (t.q_per_channel_axis(), t.q_per_channel_scales().names) == (1, ("N",))
+    moved = [
+        t,
+        c[[1, 0]],
+        c.flip(0),
+        c.unsqueeze(0),
+        c[:, 1:],
+        c[1:],
+        c[0],
+        c.expand(2, 2, 3),
+        c.repeat(1, 2),
+    ]
+    plain = [
+        x.t(),
+        x[[1, 0]],
+        x.flip(0),
+        x.unsqueeze(0),
+        x[:, 1:],
+        x[1:],
+        x[0],
+        x.expand(2, 2, 3),
+        x.repeat(1, 2),
+    ]
+    for got, want in zip(moved, plain, strict=True):
+        np.testing.assert_allclose(got.dequantize().numpy(), want.numpy(), rtol=1e-6)
+        assert got.names == want.names
+    assert (c[0].qscheme(), c[0].q_scale()) == (wb.per_tensor_affine, 0.1)
+
+
+def test_codes_are_written_in_place_and_seen_by_views() -> None:
+    q = wb.quantize_per_tensor(tensor([[0.0, 1.0], [2.0, 3.0]], ("N", "C")), 0.5, 1, wb.quint8)
+    row, flat = q[0], q.reshape(4)
+    row.copy_(tensor([4.0, 5.2]))
+    assert q.dequantize().tolist() == [[4.0, 5.0], [2.0, 3.0]]
+    q[1] = wb.quantize_per_tensor(tensor([7.0, 8.0]), 1.0, 0, wb.quint8)
+    assert flat.dequantize().tolist() == [4.0, 5.0, 7.0, 8.0]
+    q[0, 1] = 1.0
+    q[q == 7.0] = -0.5
+    assert flat.dequantize().tolist() == [4.0, 1.0, -0.5, 8.0]
+    assert q.relu_() is q
+    assert (flat.int_repr().tolist(), q.names) == ([9, 3, 1, 17], ("N", "C"))
+    q.copy_(wb.quantize_per_tensor(wb.ones(2, 2), 0.1, 5, wb.quint8))
+    assert (q.q_scale(), q.q_zero_point(), q.int_repr().tolist()) == (0.1, 5, [[15, 15], [15, 15]])
+    before = q.clone()
+    q.fill_(2.0)
+    assert (before.int_repr()[0, 0].item(), q.int_repr()[0, 0].item()) == (15, 25)
+
+
+def test_what_cannot_be_written_changes_nothing() -> None:
+    q = wb.quantize_per_tensor(tensor([1.0, 2.0]), 0.5, 1, wb.quint8)
+    for act, error, message in (
+        (lambda: q.copy_(wb.tensor([1, 2])), wb.DTypeError, "only works with kFloat as source"),
+        (lambda: q.copy_(wb.ones(3)), wb.DimensionError, "size"),
+        (lambda: wb.zeros(2).copy_(q), wb.DTypeError, "please use dequantize to get a float Tensor"),
+        (
+            lambda: q.copy_(wb.quantize_per_tensor(wb.ones(2), 0.5, 1, wb.qint8)),
+            wb.DTypeError,
+            "same type and scheme",
+        ),
+        (lambda: q.add_(1.0), wb.DTypeError, "add is not defined for quantized tensors"),
+    ):
+        with pytest.raises(error, match=message):
+            act()
+    assert q.int_repr().tolist() == [3, 5]
+
+
+def test_groups_and_codes_of_few_bits() -> None:
+    x = tensor([[1.0, 2.0, 10.0, 20.0, 3.0]], ("N", "C"))
+    q = wb.quantize_per_group(x, [[0.5, 5.0, 1.0]], [[0, 0, 2]], 2, wb.quint4x2)
+    assert q.dequantize().tolist() == x.tolist()
+    assert (q.names, q.qscheme(), q.payload.nbytes) == (("N", "C"), wb.per_group_affine, 3 + 24)
+    assert "group_size=2" in repr(q)
+    assert "10., 20.," in repr(q)
+    with pytest.raises(
+        wb.QuantizationError, match="quantized in groups of 2 along the last dim cannot be moved"
+    ):
+        q.t()
+    with pytest.raises(
+        wb.DimensionError, match=r"need scales and zero_points of sizes \[1, 3\], got \[1, 2\]"
+    ):
+        wb.quantize_per_group(x, [[0.5, 5.0]], [[0, 0]], 2, wb.quint4x2)
+    two = wb.quantize_per_tensor(tensor([0.0, 1.0, 2.0, 3.0, 9.0]), 1.0, 0, wb.quint2x4)
+    assert two.int_repr().tolist() == [0b11100100, 3]
+    two[0] = 2.0
+    assert two.dequantize().tolist() == [2.0, 1.0, 2.0, 3.0, 3.0]
+    assert pickle.loads(pickle.dumps(two.payload)).codes.tolist() == [2, 1, 2, 3, 3]
+    with pytest.raises(wb.QuantizationError, match="zero_point 16 is above upper bound 15"):
+        wb.quantize_per_tensor(x, 1.0, 16, wb.quint4x2)
+
+
+def test_constructors_of_codes() -> None:
+    codes = wb.tensor([[1, 2], [3, 4]], dtype=wb.int8, names=("N", "C"))
+    q = wb._make_per_tensor_quantized_tensor(codes, 0.5, 1)
+    assert (q.dtype, q.names, q.dequantize().tolist()) == (wb.qint8, ("N", "C"), [[0.0, 0.5], [1.0, 1.5]])
+    c = wb._make_per_channel_quantized_tensor(codes, wb.tensor([1.0, 2.0]), wb.tensor([0, 1]), "C")
+    assert (c.q_per_channel_axis(), c.dequantize().tolist()) == (1, [[1.0, 2.0], [3.0, 6.0]])
+    with pytest.raises(wb.DTypeError, match="takes codes of type uint8, int8 or int32, got int64"):
+        wb._make_per_tensor_quantized_tensor(wb.tensor([1]), 0.5, 1)
+    e = wb._empty_per_channel_affine_quantized(
+        [2, 2], scales=[0.5, 1.0], zero_points=[0, 0], axis=0, dtype=wb.qint8
+    )
+    assert e.copy_(wb.ones(2, 2)).int_repr().tolist() == [[2, 2], [1, 1]]

@@ -69,7 +69,8 @@ class DType:
     kind: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", self.numpy.kind)
+        # Codes are no whole numbers: what asks for such is not given them.
+        object.__setattr__(self, "kind", "q" if self.quantized else self.numpy.kind)
         if not self.bits:
             object.__setattr__(self, "bits", 8 * self.numpy.itemsize)
 
@@ -150,7 +151,7 @@ _PYTHON: dict[Any, DType] = {bool: bool_, int: int64, float: float64, complex: c
 _NUMBERS: dict[Any, DType] = {bool: bool_, int: int64, float: float32, complex: complex64}
 """What Python's numbers become: `set_default_dtype` says it of floats and complex numbers."""
 # To NumPy bfloat16 is a type of raw bytes, of the kind V.
-_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "q": 1, "f": 2, "V": 2, "c": 3}
 _HALVES = frozenset({float16.numpy, bfloat16.numpy})
 
 

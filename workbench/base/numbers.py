@@ -62,6 +62,8 @@ def fitted(op: str, value: Any, dtype: np.dtype[Any]) -> Any:
                 "Write its .real, or make the tensor complex first"
             )
         value = value.real
+    if getattr(dtype, "quantized", False):
+        return float(value)  # rounded to the codes by who writes it
     if kind not in "iu":
         # NumPy's own finfo does not know bfloat16.
         largest = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]

@@ -64,7 +64,9 @@ def code_range(dtype: DType) -> tuple[int, int]:
 
 
 def to_codes(x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int, dtype: DType) -> Any:
-    """Return clamp(rne(x·(1/s) + z)) of float32 values; NaN becomes the greatest code.
+    """Return clamp(rne(x·(1/s) + z)) of float32 values; NaN becomes the greatest code of 8 bits, else the least.
+
+    In float32; of one scale and 8 bits the product is not rounded before the zero point is added, as in PyTorch.
 
     >>> from workbench.base.dtypes import quint8
     >>> to_codes(np.array([0.5, np.nan, -1.0], np.float32), 1.0, 1, 0, 255, quint8)
@@ -73,10 +75,15 @@ def to_codes(x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int, dtype: D
     # Times the inverse in float32, as in PyTorch: a division would round some halves the other way.
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         inverse = np.float32(1) / np.asarray(scale, np.float32)
-        rounded = np.rint(x * inverse + np.asarray(zero_point, np.float32))
+        if np.ndim(scale) == 0 and dtype.bits == 8:
+            # float64 holds the product: this is a fused multiply-add.
+            rounded = np.rint(np.asarray(x * np.float64(inverse) + zero_point).astype(np.float32))
+        else:
+            rounded = np.rint(x * inverse + np.asarray(zero_point, np.float32))
         # float32 does not hold the ends of 32 bits.
         wide = rounded if dtype.itemsize == 1 else rounded.astype(np.float64)
-        return np.where(np.isnan(wide), qmax, np.clip(wide, qmin, qmax)).astype(dtype.numpy)
+        nothing = qmax if dtype.bits == 8 else qmin
+        return np.where(np.isnan(wide), nothing, np.clip(wide, qmin, qmax)).astype(dtype.numpy)
 
 
 _writes = [0]
@@ -114,7 +121,15 @@ class QuantizedArray:
     dtype: DType
     shape: tuple[int, ...]
 
-    def __new__(cls, codes: Array, scale: Any, zero_point: Any, dtype: DType, *where: Any) -> QuantizedArray:
+    def __new__(
+        cls,
+        codes: Array,
+        scale: Any,
+        zero_point: Any,
+        dtype: DType,
+        axis: int | None = None,
+        group: int | None = None,
+    ) -> QuantizedArray:
         """Make an array of codes; of several in a byte where the type has such."""
         return object.__new__(PackedArray if dtype.bits < 8 else cls)
 
@@ -214,23 +229,25 @@ class QuantizedArray:
 
     def dequantize(self) -> Array:
         """Return the float32 numbers that the codes stand for: (code - zero_point) · scale."""
-        scale = np.asarray(self.along_axis(self.scale), np.float32)
-        zero = self.along_axis(self.zero_point)
+        scale, zero = self.along_axis(self.scale), self.along_axis(self.zero_point)
         with np.errstate(invalid="ignore", over="ignore"):
-            if self.dtype.itemsize > 1:  # float32 does not hold every 32-bit code
-                wide: Array = (self.codes.astype(np.float64) - zero) * scale
-                return np.asarray(wide, np.float32)
-            out: Array = (self.codes.astype(np.float32) - np.asarray(zero, np.float32)) * scale
-        return np.asarray(out)  # NumPy makes numbers of what has no dims
+            if self.dtype.itemsize > 1:
+                # Whole numbers first: float32 does not hold every 32-bit code.
+                steps = (self.codes.astype(np.int64) - zero).astype(np.float32)
+            else:
+                steps = self.codes.astype(np.float32) - np.asarray(zero, np.float32)
+            # One scale is float32, those of channels are what they are, as in PyTorch.
+            out = steps * (np.float32(scale) if self.axis is None else scale)
+        return np.asarray(out, np.float32)  # NumPy makes numbers of what has no dims
 
-    def refuse_moves(self) -> None:
-        """Refuse to move values that have scales of their own."""
+    def no_moves(self) -> QuantizationError:
+        """Return the refusal to move values that have scales of their own."""
         if self.group is not None:
-            raise QuantizationError(
+            return QuantizationError(
                 f"values quantized in groups of {self.group} along the last dim cannot be moved: each would get "
                 "another group's scale. Call .dequantize() first."
             )
-        raise QuantizationError(
+        return QuantizationError(
             f"values quantized per channel (along dim {self.axis}) cannot be moved: each would get another "
             "channel's scale. Call .dequantize() first."
         )
@@ -242,7 +259,7 @@ class QuantizedArray:
         moved would get the scale of another channel, so that is refused.
         """
         if not self.per_tensor and not same_places and codes is not self.codes:
-            self.refuse_moves()
+            raise self.no_moves()
         return QuantizedArray(codes, self.scale, self.zero_point, self.dtype, self.axis, self.group)
 
     def rounded(self, values: Any) -> QuantizedArray:
@@ -254,7 +271,7 @@ class QuantizedArray:
         """
         numbers = np.asarray(values, np.float32)
         if not self.per_tensor and numbers.shape != self.shape:
-            self.refuse_moves()
+            raise self.no_moves()
         codes = to_codes(
             numbers,
             self.along_axis(self.scale),
@@ -276,6 +293,32 @@ class QuantizedArray:
     def write(self, codes: Any) -> None:
         """Change the codes in place: whoever shares their memory sees it."""
         _written_into(self.codes, codes)
+
+    @property
+    def whole(self) -> bool:
+        """True where no other array owns more of the memory of these codes."""
+        owner: Any = self.codes
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        return bool(owner.size == self.size)
+
+    def mapped_as(self, other: QuantizedArray) -> QuantizedArray:
+        """Return these codes, in this memory, with scale and zero point of `other`; this where they are the same."""
+        if self.same_map(other):
+            return self
+        made = object.__new__(type(self))
+        made.dtype, made.shape, made.axis, made.group = self.dtype, self.shape, other.axis, other.group
+        made.scale, made.zero_point, made._cache, made._written = (
+            other.scale,
+            other.zero_point,
+            {},
+            _writes[0],
+        )
+        self._lend(made)
+        return made
+
+    def _lend(self, other: QuantizedArray) -> None:
+        other.codes = self.codes
 
     def zero_point_like_codes(self) -> Any:
         """Return the code of zero, shaped and typed to compare with the codes."""
@@ -317,6 +360,14 @@ class PackedArray(QuantizedArray):
 
     packed: Array
     """The bytes, without dims."""
+
+    def _lend(self, other: Any) -> None:
+        other.packed = self.packed
+
+    @property
+    def whole(self) -> bool:
+        """True: nothing sees a part of a byte."""
+        return True
 
     def _hold(self, codes: Array) -> None:
         self.packed = _packed(codes, self.dtype.bits)

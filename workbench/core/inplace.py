@@ -17,6 +17,7 @@ import numpy as np
 from workbench.base.dims import Names, unify_names
 from workbench.base.dtypes import can_cast, dtype_of
 from workbench.base.errors import AutogradError, DimensionError, DTypeError, NoNumbersError
+from workbench.base.quantized_array import QuantizedArray
 from workbench.base.sparse_array import SparseArray
 from workbench.core import dispatch
 from workbench.core.backend import backend_of
@@ -43,6 +44,7 @@ __all__ = [
     "taking_out",
     "writable",
     "write",
+    "write_codes",
 ]
 
 OutRule = Literal["exact", "exact pair"]
@@ -62,6 +64,8 @@ def write(target: Tensor, name: str, function: Callable[[Any], Any], one: bool =
     # It may have been changed by way of another view: what happens now comes after that.
     if target._view is not None:
         refresh(target)
+    if isinstance(target.payload, QuantizedArray):
+        return write_codes(target, name, function(target))
     old = before(target)
     if type(old.payload) is SparseArray:
         # It never changes: the target gets another, and what reads this one goes on doing so.
@@ -98,6 +102,43 @@ def write(target: Tensor, name: str, function: Callable[[Any], Any], one: bool =
         _share_saved(result, target)
         changed(target, result)
     return target
+
+
+def write_codes(target: Any, name: str, result: Any) -> Tensor:
+    """Set the numbers of a quantized tensor to those of `result`, rounded to its codes; return it.
+
+    A tensor that owns its memory takes scale and zero point of codes over, as in PyTorch; in a part of another what is
+    written is rounded to the codes that are there.
+    """
+    own, payload = target.payload, result.payload
+    if tuple(payload.shape) != own.shape:
+        raise DimensionError(
+            f"output with shape {list(own.shape)} doesn't match the broadcast shape {list(payload.shape)}",
+            op=name,
+            operands=(dims_of(target).operand("input"), dims_of(result).operand("result")),
+        )
+    names = _names_together(target, result, name)
+    if not isinstance(payload, QuantizedArray):
+        values = dispatch.numbers(result)
+        if values.dtype != np.float32:
+            raise DTypeError(
+                f"{name}: Quantized copy only works with kFloat as source Tensor, got {dtype_of(values).name}: "
+                "try .float()"
+            )
+        payload = own.rounded(values)
+    elif not payload.same_map(own):
+        if (payload.dtype, payload.qscheme) != (own.dtype, own.qscheme):
+            raise DTypeError(
+                f"{name}: Quantized copy only works with the same type and scheme, {own.dtype.name} "
+                f"{own.qscheme.value}, got {payload.dtype.name} {payload.qscheme.value}: dequantize() what is copied"
+            )
+        if not own.whole:
+            payload = own.rounded(payload.dequantize())
+    own.write(payload.codes)
+    target.payload = own.mapped_as(payload)
+    target._version += 1
+    target._names = names
+    return target  # type: ignore[no-any-return]
 
 
 def _share_saved(result: Any, target: Any) -> None:

@@ -102,8 +102,8 @@ class Quantization:
 
 
 def from_zero_to_one(dtype: DType) -> tuple[float, int]:
-    """Scale and zero point of what lies between 0 and 1, as PyTorch has them: the last code falls just short of 1."""
-    return (2.0**-32, -(2**31)) if dtype.itemsize > 1 else (1 / 256, -128 if dtype is qint8 else 0)
+    """Scale and zero point of what lies between 0 and 1, as in PyTorch: the last code is short of 1, of qint32 of ½."""
+    return (2.0**-32, 0) if dtype.itemsize > 1 else (1 / 256, -128 if dtype is qint8 else 0)
 
 
 def around_zero(dtype: DType) -> tuple[float, int]:

@@ -18,7 +18,45 @@ __all__ = ["compared", "computed", "fixed", "joined", "moved", "picked", "placed
 
 def moved(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
     """Return the codes moved as values are; a view of them where the op returns one."""
-    return q.with_codes(op.forward(q.codes, *others, **params))
+    codes = op.forward(q.codes, *others, **params)
+    return q.with_codes(codes) if q.axis is None else _moved_channels(op, q, codes, others, params)
+
+
+def _moved_channels(op: Any, q: QuantizedArray, codes: Any, others: Any, params: Any) -> QuantizedArray:
+    """Return moved codes with the scales that went along, where each entry of a dim still has one."""
+    if q.axis is None or q.group is not None:
+        raise q.no_moves()
+    # The channel of each value, moved as the values are: it says whose scale is whose.
+    channels = np.broadcast_to(q.along_axis(np.arange(q.shape[q.axis])), q.shape)
+    moved = op.forward(channels, *others, **params)
+    found = _axis_of(moved, kept=moved.ndim >= q.ndim)
+    if found is None:
+        raise q.no_moves()
+    axis, rows = found
+    if axis is None and q.zero_point.dtype.kind == "i":
+        return QuantizedArray(codes, q.scale[rows], q.zero_point[rows], q.dtype)
+    if axis is None:
+        raise q.no_moves()
+    return QuantizedArray(codes, q.scale[rows], q.zero_point[rows], q.dtype, axis)
+
+
+def _axis_of(channels: Any, kept: bool) -> tuple[int | None, Any] | None:
+    """Return the dim along which channels change, and their order there; no dim where all values are of one.
+
+    `kept` says that the dim of the channels may be one of one entry.
+    """
+    if not channels.size:
+        return None
+    if np.all(channels == channels.flat[0]):
+        # Of one channel: along a dim of one entry where there is one, else for all values.
+        one = [axis for axis, size in enumerate(channels.shape) if size == 1]
+        return (one[0], channels.reshape(-1)[:1]) if one and kept else (None, int(channels.flat[0]))
+    for axis in range(channels.ndim):
+        others = tuple(i for i in range(channels.ndim) if i != axis)
+        rows = channels[tuple(slice(None) if i == axis else 0 for i in range(channels.ndim))]
+        if np.all(channels == np.expand_dims(rows, others)):
+            return axis, rows
+    return None
 
 
 def seen(op: Any, q: QuantizedArray, **params: Any) -> QuantizedArray:
@@ -29,7 +67,7 @@ def seen(op: Any, q: QuantizedArray, **params: Any) -> QuantizedArray:
 def placed(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
     """Return the codes moved among zeros, for which the zero point stands."""
     if q.axis is not None:
-        q.refuse_moves()
+        raise q.no_moves()
     # Less the zero point, so that zero is zero to the op.
     numbers = op.forward(q.codes.astype(np.int64) - q.zero_point, *others, **params)
     return q.with_codes((numbers + q.zero_point).astype(q.codes.dtype))
@@ -38,7 +76,7 @@ def placed(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
 def picked(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
     """Return chosen codes, and what else the op returns: places, as they are."""
     if q.axis is not None:
-        q.refuse_moves()
+        raise q.no_moves()
     out = op.forward(q.codes, *others, **params)
     if op.outputs == 1:
         return q.with_codes(np.asarray(out))

@@ -15,6 +15,7 @@ from workbench.base.dtypes import as_dtype, get_default_dtype, number_dtype, pro
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.memory_formats import check_pinned
 from workbench.base.numbers import check_range, fitted, number
+from workbench.base.quantized_array import QuantizedArray
 from workbench.base.size_guards import OPEN
 from workbench.base.sizes import check_memory
 from workbench.base.source_location import calling_frame
@@ -423,6 +424,8 @@ def _like(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable[.
                 return plain_one.requires_grad_() if requires_grad else plain_one
         target = input.dtype if dtype is None else as_dtype(dtype)
         where = input.device if device is None else device
+        if isinstance(array, QuantizedArray) and target is array.dtype:
+            return new(array.rounded(np.full(array.shape, value, np.float32)), input._names)
         if OPEN and creation.is_symbolic(*input.shape):
             made = creation.filled(input.shape, value, target.numpy)
             return settled(made, input._names, requires_grad, where)
@@ -458,7 +461,11 @@ def full_like(
     if OPEN and creation.is_symbolic(*input.shape, fill_value):
         made = creation.filled(input.shape, fill_value, target.numpy)
         return settled(made, input._names, requires_grad, where)
-    value = fitted("full_like", scalar("full_like", "fill_value", fill_value), target.numpy)
+    value = scalar("full_like", "fill_value", fill_value)
+    if isinstance(input.payload, QuantizedArray) and target is input.payload.dtype:
+        # Codes of the same scale and zero point.
+        return new(input.payload.rounded(np.full(input.shape, value, np.float32)), input._names)
+    value = fitted("full_like", value, target.numpy)
     return finish(np.full(input.shape, value, target.numpy), input._names, requires_grad, where)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base import dlpack
 from workbench.base.errors import AutogradError, DeviceError, DTypeError
+from workbench.base.quantized_array import QuantizedArray
 from workbench.core import dispatch
 from workbench.core.backend import backend_of, device_of
 from workbench.core.lending import lend
@@ -111,7 +112,8 @@ def item(self: Tensor) -> Any:
         found = array.item()
         if type(found) in _PYTHON:
             return found
-    array = plain(self)
+    # The number of one code is asked for as that of any other value; an array of them is not handed out as plain.
+    array = array.dequantize() if isinstance(array, QuantizedArray) else plain(self)
     if array.size != 1:
         raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
     return _readable(array).item()

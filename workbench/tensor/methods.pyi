@@ -447,7 +447,7 @@ class Methods(Value):
         """Return how many dims each value that is there has."""
 
     def dequantize(self) -> _Tensor:
-        """Return the float32 numbers that codes stand for: (q - zero_point)·scale; other values pass through."""
+        """Return the float32 numbers that codes stand for, see `workbench.dequantize`."""
 
     def det(self) -> _Tensor:
         """Determinants of square matrices."""
@@ -1232,9 +1232,6 @@ class Methods(Value):
 
     def quantize_per_channel(self, scales: _Tensor, zero_points: _Tensor, axis: _Dim, dtype: _DTypeLike, *, quant_min: _int | None = None, quant_max: _int | None = None) -> _Tensor:
         """Quantize float32 values with a scale and a zero point for each entry of `axis`, a position or a name."""
-
-    def quantize_per_tensor(self, scale: _Tensor | _float, zero_point: _Tensor | _int, dtype: _DTypeLike, *, quant_min: _int | None = None, quant_max: _int | None = None) -> _Tensor:
-        """Quantize float32 values: q = clamp(rne(x·(1/scale) + zero_point))."""
 
     def rad2deg(self) -> _Tensor:
         """Angles in radians as degrees: y = x·180/π. Names and sizes pass through."""

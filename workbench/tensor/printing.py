@@ -272,6 +272,9 @@ def _dequantized(array: Any, places: Sequence[Array]) -> Array:
     codes = _pick(array.codes, places).astype(np.float64)
     if array.axis is None:
         return np.asarray((codes - array.zero_point) * array.scale)
+    if array.group is not None:
+        where = np.ix_(*places[:-1], places[-1] // array.group)
+        return np.asarray((codes - array.zero_point[where]) * array.scale[where])
     along = tuple(-1 if axis == array.axis else 1 for axis in range(codes.ndim))
     at = places[array.axis]
     scales, zeros = array.scale[at].reshape(along), array.zero_point[at].reshape(along)

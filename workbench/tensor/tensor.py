@@ -14,6 +14,7 @@ from workbench.base.dtypes import DType, dtype_of, get_default_dtype
 from workbench.base.errors import DTypeError
 from workbench.base.memory_formats import Layout, sparse_coo, sparse_csr, strided
 from workbench.base.numbers import fitted
+from workbench.base.quantized_array import QuantizedArray
 from workbench.base.seams import Seam
 from workbench.base.sparse_array import SparseArray
 from workbench.core import dispatch
@@ -379,6 +380,11 @@ class Tensor(Methods):
             return self
         value = src if isinstance(src, Tensor) else new(np.asarray(src))
         here, there = self.payload, value.payload
+        if isinstance(there, QuantizedArray) and not isinstance(here, QuantizedArray):
+            raise DTypeError(
+                "copy_: Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to "
+                "get a float Tensor from a quantized Tensor"
+            )
         if type(here) is np.ndarray:
             check_sources(here, (value,), "copy_")
             alike = type(there) is np.ndarray and there.dtype == here.dtype and there.shape == here.shape
@@ -388,7 +394,9 @@ class Tensor(Methods):
                 return self
 
         def copied(old: Any) -> Any:
-            cast = value if there.dtype == here.dtype else ops.to(value, dtype=here.dtype)
+            # What is written into codes is rounded to them: it is not cast before.
+            plain = there.dtype == here.dtype or isinstance(here, QuantizedArray)
+            cast = value if plain else ops.to(value, dtype=here.dtype)
             whole = cast if there.shape == here.shape else ops.expand(cast, sizes=tuple(here.shape))
             return ops.copy(old, whole) if dispatch.grad_enabled() and (asks(old) or asks(whole)) else whole
 

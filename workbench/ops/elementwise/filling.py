@@ -17,7 +17,7 @@ from workbench.core.direct_writes import computes
 from workbench.core.dtype_rules import KEEP, PROMOTE
 from workbench.core.families import binary, grid, unbroadcast
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
-from workbench.core.quantization import COMPUTED, Quantization
+from workbench.core.quantization import COMPUTED, JOINED, Quantization
 from workbench.core.quantized_rules import joined
 from workbench.core.tape import Call
 from workbench.core.typing import Operand, Scalar, Tensor
@@ -149,7 +149,7 @@ def _bound(name: str, doc: str, equation: str, forward: Any, inside: str, outsid
             lambda: ops.where(getattr(ops, outside)(*c.inputs), g, 0.0),
         )
 
-    return binary(name, doc, equation, forward, gradient, dtype=real_only(name))
+    return binary(name, doc, equation, forward, gradient, dtype=real_only(name), quantized=JOINED)
 
 
 CLAMP_MIN = _bound("clamp_min", "Keep values from a bound up.", "y = max(a, b)", np.maximum, "ge", "lt")

@@ -13,6 +13,7 @@ from workbench.base.dims import Dims, unify_names
 from workbench.base.dtypes import dtype_of, half_width
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.base.numbers import fitted, number
+from workbench.base.quantized_array import QuantizedArray
 from workbench.base.symbolic_size import SymbolicSize, plain, whole
 from workbench.core import sparse_indexing
 from workbench.core.dispatch import numbers
@@ -474,7 +475,8 @@ def setitem(input: Any, key: Any, value: Any) -> Tensor:
     """
     shown, dims, picks = split_key(dims_of(input), key)
     if not isinstance(value, Value):
-        value = _written(value, input.payload.dtype)
+        codes = isinstance(input.payload, QuantizedArray)
+        value = _written(value, np.dtype(np.float32) if codes else input.payload.dtype)
         value = new(value) if isinstance(value, np.ndarray) else value
     value = as_written(input, value, shown, dims, picks)
     if not picks:
@@ -498,7 +500,8 @@ def as_written(
     extra = len(sizes) - target
     if extra > 0 and all(size == 1 for size in sizes[:extra]):
         value = ops.squeeze(value, dim=tuple(range(extra)))
-    if value.payload.dtype != input.payload.dtype:
+    # What is written among codes is rounded to them: it is not cast before.
+    if value.payload.dtype != input.payload.dtype and not isinstance(input.payload, QuantizedArray):
         value = ops.to(value, dtype=input.payload.dtype)
     return value
 

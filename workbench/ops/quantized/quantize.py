@@ -6,7 +6,8 @@ for the other order.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from workbench.base.dims import Dims, dim_index
 from workbench.base.dtypes import TYPE_WORDS, DType, as_dtype, float32, qint8, qint32, quint8
 from workbench.base.errors import DimensionError, DTypeError, QuantizationError
 from workbench.base.quantized_array import QScheme, QuantizedArray, code_range, to_codes
+from workbench.base.symbolic_size import whole
+from workbench.core.dispatch import numbers
 from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.quantization import Quantization
@@ -63,7 +66,7 @@ def _quantize_per_channel(
     x: Any,
     *,
     scales: tuple[float, ...],
-    zero_points: tuple[int, ...],
+    zero_points: tuple[float, ...],
     axis: int,
     qmin: int,
     qmax: int,
@@ -88,7 +91,8 @@ def _compiled(name: str, quantization: tuple[str, ...]) -> kernels.Kernel | None
 
     def accepts(x: Any, *, dtype: DType, **params: Any) -> bool:
         # NumPy needs several passes here, so that compiled code pays from small sizes on.
-        return x.size >= 64 and x.dtype == np.float32 and dtype.itemsize == 1
+        codes = all(type(zero) is int for zero in params.get("zero_points", ()))
+        return x.size >= 64 and x.dtype == np.float32 and dtype.bits == 8 and codes
 
     return kernels.Kernel(name, run, accepts, kernel.needs)
 
@@ -158,6 +162,54 @@ QUANTIZE_PER_CHANNEL = Op(
     kernel=_compiled("quantize_per_channel", ("scales", "zero_points")),
 )
 
+
+def _group_dims(x: Dims, scales: Dims, zero_points: Dims, *, group: int, dtype: DType) -> Dims:
+    expected = (*x.sizes[:-1], -(-x.sizes[-1] // group)) if group > 0 and x.sizes else None
+    if expected is None or not scales.sizes == zero_points.sizes == expected:
+        raise DimensionError(
+            f"groups of {group} along the last dim of {list(x.sizes)} need scales and zero_points of sizes "
+            f"{list(expected or ())}, got {list(scales.sizes)} and {list(zero_points.sizes)}",
+            operands=(x.operand("input"), scales.operand("scales")),
+        )
+    return x
+
+
+def _quantize_per_group(x: Any, scales: Any, zero_points: Any, *, group: int, dtype: DType) -> QuantizedArray:
+    like = QuantizedArray(np.zeros(x.shape, dtype.numpy), scales, zero_points, dtype, group=group)
+    low, high = code_range(dtype)
+    codes = _codes(x, like.along_axis(like.scale), like.along_axis(like.zero_point), low, high, dtype)
+    return like.with_codes(codes, same_places=True)
+
+
+def _group_samples() -> list[Sample]:
+    groups = {"group": 4, "dtype": qint8}
+    odd = (_float(3, 10), 0.05 + np.abs(grid(3, 3)), np.arange(9).reshape(3, 3))
+    named = (_float(2, 8), 0.05 + np.abs(grid(2, 2)), np.zeros((2, 2), int))
+    return [Sample(odd, groups), Sample(named, groups, names=(("N", "C"), None, None))]
+
+
+QUANTIZE_PER_GROUP = Op(
+    name="quantize_per_group",
+    doc="Codes of real numbers under one scale and zero point for each group of neighbours along the last dim.",
+    equation="q[…, k] = clamp(rne(x[…, k]·(1/s[…, k // g]) + z[…, k // g]), qmin, qmax)",
+    dims=_group_dims,
+    rule="names and sizes pass through; scales and zero points have one entry a group in the last dim",
+    dtype=_TYPE,
+    forward=_quantize_per_group,
+    vjp=STEPS,
+    saves=Saves(output=False),
+    quantized=Absent("it is quantized already"),
+    samples=_group_samples,
+    bad=lambda: [
+        BadInput(
+            (_float(2, 8), np.abs(grid(2, 3)), np.zeros((2, 3), int)),
+            {"group": 4, "dtype": qint8},
+            DimensionError,
+            "need scales and zero_points of sizes",
+        )
+    ],
+)
+
 # ----------------------------------------------------------------------------------------- dequantize
 
 _DEQUANTIZE = {
@@ -172,11 +224,17 @@ def _dequantize(q: Any) -> Any:
 
 def _dequantize_codes(q: Any) -> Any:
     kernel = _DEQUANTIZE[None if q.axis is None else "axis"]
-    affine = q.qscheme in (QScheme.PER_TENSOR_AFFINE, QScheme.PER_CHANNEL_AFFINE)
-    if kernel is None or not affine or q.dtype.bits < 8 or not kernel.accepts(q.codes):
+    if kernel is None or not _fits_kernel(q) or not kernel.accepts(q.codes):
         return q.dequantize()
     place = () if q.axis is None else (q.axis,)
     return kernel.run(q.codes, q.scale, q.zero_point, *place)
+
+
+def _fits_kernel(q: QuantizedArray) -> bool:
+    """Say whether compiled code, which has scales in float32, gives the numbers that these codes stand for."""
+    if q.dtype.bits < 8 or q.qscheme not in (QScheme.PER_TENSOR_AFFINE, QScheme.PER_CHANNEL_AFFINE):
+        return False
+    return q.axis is None or bool(np.all(q.scale == q.scale.astype(np.float32)))
 
 
 def _sample_codes() -> QuantizedArray:
@@ -233,12 +291,12 @@ INT_REPR = Op(
 # ---------------------------------------------------------------------------------- the words people use
 
 
-def _check_type(dtype: Any) -> DType:
+def check_type(dtype: Any) -> DType:
     kind = as_dtype(dtype)
     if not kind.is_quantized:
         near = {"int8": "qint8", "uint8": "quint8", "int32": "qint32"}.get(kind.name)
         raise DTypeError(
-            f"{kind.name} is not supported in new_qtensor: codes are quint8, qint8 or qint32"
+            f"{kind.name} is not supported in new_qtensor: codes are quint8, qint8, qint32, quint4x2 or quint2x4"
             + (f"; you probably mean workbench.{near}" if near else "")
         )
     return kind
@@ -261,7 +319,7 @@ def _range(dtype: DType, quant_min: int | None, quant_max: int | None) -> tuple[
     return low, high
 
 
-@offered()
+@overload
 def quantize_per_tensor(
     input: Tensor,
     scale: Tensor | float,
@@ -270,24 +328,116 @@ def quantize_per_tensor(
     *,
     quant_min: int | None = None,
     quant_max: int | None = None,
-) -> Tensor:
+) -> Tensor: ...
+@overload
+def quantize_per_tensor(
+    input: Sequence[Tensor],
+    scale: Tensor,
+    zero_point: Tensor,
+    dtype: DTypeLike,
+    *,
+    quant_min: int | None = None,
+    quant_max: int | None = None,
+) -> tuple[Tensor, ...]: ...
+@offered("workbench", words={"tensors": "input", "scales": "scale", "zero_points": "zero_point"})
+def quantize_per_tensor(
+    input: Tensor | Sequence[Tensor],
+    scale: Tensor | float,
+    zero_point: Tensor | int,
+    dtype: DTypeLike,
+    *,
+    quant_min: int | None = None,
+    quant_max: int | None = None,
+) -> Tensor | tuple[Tensor, ...]:
     """Quantize float32 values: q = clamp(rne(x·(1/scale) + zero_point)).
 
-    `quant_min` and `quant_max` narrow the codes, e.g. 0 to 15 for 4 bits. Raises `DTypeError` for other types than
-    float32 or codes that are no quantized type, `QuantizationError` for a zero point beyond the codes.
+    Of several tensors each has its scale and zero point. `quant_min` and `quant_max` narrow the codes, e.g. 0 to 15
+    for 4 bits. Raises `DTypeError` for other types than float32 or codes that are no quantized type,
+    `QuantizationError` for a zero point beyond the codes.
 
     >>> import workbench as wb
     >>> q = wb.quantize_per_tensor(wb.tensor([-1.0, 0.0, 2.0], names=("C",)), 0.1, 10, wb.quint8)
     >>> q.int_repr().tolist(), q.dequantize().names
     ([0, 10, 30], ('C',))
     """
-    kind = _check_type(dtype)
+    kind = check_type(dtype)
+    low, high = _range(kind, quant_min, quant_max)
+    if isinstance(input, tuple | list):
+        scales, zeros = listed(scale), listed(zero_point)
+        if not len(scales) == len(zeros) == len(input):
+            raise QuantizationError(
+                f"{len(input)} tensors, {len(scales)} scales and {len(zeros)} zero points: give one of each a tensor"
+            )
+        several = zip(input, scales, zeros, strict=True)
+        return tuple([_per_tensor(*one, kind, low, high) for one in several])
+    return _per_tensor(input, scale, zero_point, kind, low, high)
+
+
+def _per_tensor(input: Any, scale: Any, zero_point: Any, kind: DType, low: int, high: int) -> Tensor:
     zero = int(zero_point)
     _check_zero(zero, *code_range(kind), "quantize_tensor_per_tensor_affine")
-    low, high = _range(kind, quant_min, quant_max)
     return ops.quantize_per_tensor(
         input, scale=float(scale), zero_point=zero, qmin=low, qmax=high, dtype=kind
     )
+
+
+@offered("workbench")
+def quantize_per_tensor_dynamic(input: Tensor, dtype: DTypeLike, reduce_range: bool) -> Tensor:
+    """Quantize float32 values over the range that they have, zero included; with `reduce_range` to 7 of 8 bits.
+
+    Raises `DTypeError` for other codes than qint8 and quint8.
+
+    >>> import workbench as wb
+    >>> q = wb.quantize_per_tensor_dynamic(wb.tensor([-1.0, 2.0]), wb.qint8, False)
+    >>> round(q.q_scale(), 6), q.q_zero_point(), q.int_repr().tolist()
+    (0.011765, -43, [-128, 127])
+    """
+    kind = check_type(dtype)
+    if kind not in (qint8, quint8):
+        raise DTypeError(
+            f"quantize_per_tensor_dynamic takes qint8 or quint8, got {kind.name}: give quantize_per_tensor a scale"
+        )
+    values = numbers(input)
+    least, most = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    scale, zero = range_qparams(least, most, *code_range(kind), reduce_range)
+    return quantize_per_tensor(input, scale, zero, kind)
+
+
+_SMALLEST = float(np.float32(6.1e-5))
+"""Scales are not chosen below this: products of two of them stay normal numbers."""
+
+
+def range_qparams(
+    least: float, most: float, qmin: int, qmax: int, reduce_range: bool = False
+) -> tuple[float, int]:
+    """Return scale and zero point for values between `least` and `most`, as PyTorch's dynamic quantization does.
+
+    >>> range_qparams(0.0, 0.0, 0, 255)
+    (0.1, 0)
+    """
+    if reduce_range:
+        qmin, qmax = int(qmin / 2), qmax // 2
+    low, high = min(least, 0.0), max(most, 0.0)
+    scale = (high - low) / (qmax - qmin)
+    with np.errstate(divide="ignore", over="ignore"):
+        single = np.float32(scale)
+        # Nothing to tell apart, or an inverse that float32 has not: any scale serves.
+        if single == 0 or np.isinf(np.float32(1) / single):
+            scale = 0.1
+    if scale < _SMALLEST:
+        wider = np.float32(_SMALLEST) / np.float32(scale)
+        scale = _SMALLEST
+        if low == 0:
+            high = _SMALLEST * (qmax - qmin)
+        elif high == 0:
+            low = -_SMALLEST * (qmax - qmin)
+        else:
+            low, high = float(np.float32(low) * wider), float(np.float32(high) * wider)
+    by_least, by_most = qmin - low / scale, qmax - high / scale
+    # The end that is more steps away says less exactly where zero is.
+    nearer = abs(qmin) - abs(low / scale) < abs(qmax) - abs(high / scale)
+    zero = by_least if nearer else by_most
+    return scale, qmin if zero < qmin else qmax if zero > qmax else round(zero)
 
 
 @offered()
@@ -303,16 +453,19 @@ def quantize_per_channel(
 ) -> Tensor:
     """Quantize float32 values with a scale and a zero point for each entry of `axis`, a position or a name.
 
+    Zero points of a floating type stay real numbers, as tables of embeddings have them.
+
     >>> import workbench as wb
     >>> w = wb.tensor([[1.0, 2.0], [10.0, 20.0]], names=("out_channels", "in_channels"))
     >>> wb.quantize_per_channel(w, [0.1, 1.0], [0, 0], "out_channels", wb.qint8).int_repr().tolist()
     [[10, 20], [10, 20]]
     """
-    kind = _check_type(dtype)
+    kind = check_type(dtype)
     low, high = _range(kind, quant_min, quant_max)
-    zeros = tuple(int(one) for one in listed(zero_points))
-    for zero in zeros:
-        _check_zero(zero, *code_range(kind), "quantize_tensor_per_channel_affine")
+    zeros = tuple(listed(zero_points))
+    if all(isinstance(zero, int) for zero in zeros):
+        for zero in zeros:
+            _check_zero(zero, *code_range(kind), "quantize_tensor_per_channel_affine")
     steps = tuple(float(one) for one in listed(scales))
     if len(zeros) != len(steps):
         raise QuantizationError(
@@ -324,83 +477,49 @@ def quantize_per_channel(
     )
 
 
-def listed(values: Any) -> Any:
-    """Return the numbers of a tensor, an array or a sequence as a list."""
-    return values.payload.tolist() if isinstance(values, Value) else np.asarray(values).tolist()
+@offered("workbench")
+def quantize_per_group(
+    input: Tensor, scales: Tensor, zero_points: Tensor, group_size: int, dtype: DTypeLike
+) -> Tensor:
+    """Quantize float32 values with a scale and a zero point for each `group_size` neighbours along the last dim.
+
+    q[…, k] = clamp(rne(x[…, k]·(1/s[…, k // group_size]) + z[…, k // group_size])): `scales` and `zero_points` have the
+    sizes of the input, but for one entry a group in the last dim. Weights of 4 bits are kept so. Raises
+    `DimensionError` for other sizes.
+
+    >>> import workbench as wb
+    >>> w = wb.tensor([[1.0, 2.0, 10.0, 20.0]])
+    >>> q = wb.quantize_per_group(w, [[0.5, 5.0]], [[0, 0]], 2, wb.quint4x2)
+    >>> q.dequantize().tolist(), q.qscheme()
+    ([[1.0, 2.0, 10.0, 20.0]], workbench.per_group_affine)
+    """
+    kind = check_type(dtype)
+    zeros = np.asarray(listed(zero_points))
+    if zeros.dtype.kind in "iu":
+        for zero in (zeros.min(initial=0), zeros.max(initial=0)):
+            _check_zero(int(zero), *code_range(kind), "quantize_per_group")
+    steps = np.asarray(listed(scales), np.float64)
+    return ops.quantize_per_group(input, new(steps), new(zeros), group=whole(group_size), dtype=kind)
 
 
-@offered()
-def dequantize(input: Tensor) -> Tensor:
+@overload
+def dequantize(input: Tensor) -> Tensor: ...
+@overload
+def dequantize(input: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@offered("workbench", words={"tensors": "input"})
+def dequantize(input: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Return the float32 numbers that codes stand for: (q - zero_point)·scale; other values pass through."""
+    if isinstance(input, tuple | list):
+        return tuple([ops.dequantize(one) for one in input])
     return ops.dequantize(input)
 
 
-@offered()
-def int_repr(input: Tensor) -> Tensor:
-    """Return a copy of the codes of a quantized tensor as plain integers."""
-    if not getattr(input.payload.dtype, "quantized", False):
-        _payload(input, "int_repr")
-    return ops.int_repr(input)
+@offered("Tensor", name="dequantize")
+def _dequantized(input: Tensor) -> Tensor:
+    """Return the float32 numbers that codes stand for, see `workbench.dequantize`."""
+    return ops.dequantize(input)
 
 
-def _payload(input: Any, what: str, per_channel: bool | None = None) -> QuantizedArray:
-    payload = input.payload
-    if not isinstance(payload, QuantizedArray):
-        raise QuantizationError(
-            f"{what} is asked of a quantized tensor, and this one is {as_dtype(payload.dtype).name}"
-        )
-    if per_channel is not None and payload.qscheme.per_channel is not per_channel:
-        raise QuantizationError(
-            f"{what} is not defined for {payload.qscheme!r}: ask for "
-            + (
-                "q_scale() and q_zero_point()"
-                if per_channel
-                else "q_per_channel_scales() and q_per_channel_zero_points()"
-            )
-        )
-    return payload
-
-
-@offered()
-def q_scale(input: Tensor) -> float:
-    """Return the scale of a tensor that is quantized per tensor."""
-    return float(_payload(input, "q_scale", False).scale)
-
-
-@offered()
-def q_zero_point(input: Tensor) -> int:
-    """Return the zero point of a tensor that is quantized per tensor."""
-    return int(_payload(input, "q_zero_point", False).zero_point)
-
-
-@offered()
-def q_per_channel_scales(input: Tensor) -> Tensor:
-    """Return the scales of a tensor that is quantized per channel: float64, one a channel."""
-    payload = _payload(input, "q_per_channel_scales", True)
-    return new(np.array(payload.scale), _channel_name(input, payload))
-
-
-@offered()
-def q_per_channel_zero_points(input: Tensor) -> Tensor:
-    """Return the zero points of a tensor that is quantized per channel: int64, one a channel."""
-    payload = _payload(input, "q_per_channel_zero_points", True)
-    return new(np.array(payload.zero_point), _channel_name(input, payload))
-
-
-def _channel_name(input: Any, payload: QuantizedArray) -> tuple[str | None] | None:
-    name = None if input._names is None or payload.axis is None else input._names[payload.axis]
-    return None if name is None else (name,)
-
-
-@offered()
-def q_per_channel_axis(input: Tensor) -> int:
-    """Return the position of the dim each entry of which has a scale of its own."""
-    axis = _payload(input, "q_per_channel_axis", True).axis
-    assert axis is not None
-    return axis
-
-
-@offered()
-def qscheme(input: Tensor) -> QScheme:
-    """Return how a tensor is quantized."""
-    return _payload(input, "qscheme").qscheme
+def listed(values: Any) -> Any:
+    """Return the numbers of a tensor, an array or a sequence as a list."""
+    return values.payload.tolist() if isinstance(values, Value) else np.asarray(values).tolist()

@@ -15,7 +15,8 @@ static WORKBENCH_INLINE void quantize_any(const float* x, const Grid& grid, std:
     }
     const float inverse = grid.inverses[0], zero = grid.zeros[0];
     for (std::int64_t i = 0; i < count; ++i) {
-        float value = __builtin_rintf(x[i] * inverse + zero);
+        // Of one scale the product is not rounded before the zero point is added, as in PyTorch; of channels it is.
+        float value = __builtin_rintf(__builtin_fmaf(x[i], inverse, zero));
         value = value < high ? value : high;
         out[i] = static_cast<Code>(static_cast<std::int32_t>(value > low ? value : low));
     }

@@ -15,7 +15,7 @@ from workbench.core.batch_rules import all_along
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import alike, binary, grid, unary
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
-from workbench.core.quantization import GRADIENT, OWN, ROUNDED
+from workbench.core.quantization import GRADIENT, OWN, ROUNDED, Quantization
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of
@@ -80,6 +80,7 @@ def _gated(
     share: Callable[[Any], Any],
     slope: Callable[[Any], Any],
     curvature: Callable[[Any], Any],
+    quantized: Quantization = OWN,
 ) -> tuple[Op, Op]:
     """Declare y = x·share(x), and the op that takes a gradient through it."""
     op = unary(
@@ -91,7 +92,7 @@ def _gated(
         saves=Saves(output=False),
         dtype=real_only(name, FLOAT),
         reference=reference,
-        quantized=ROUNDED,
+        quantized=quantized,
     )
     gradient = binary(
         f"{name}_gradient",
@@ -118,6 +119,7 @@ GELU, GELU_GRADIENT = _gated(
     lambda x: scipy_special.ndtr(x),  # looked up when it is needed
     _normal_slope,
     _normal_curvature,
+    ROUNDED,
 )
 GELU_TANH, GELU_TANH_GRADIENT = _gated(
     "gelu_tanh",
@@ -127,6 +129,7 @@ GELU_TANH, GELU_TANH_GRADIENT = _gated(
     lambda x: _logistic(x * (_WIDTH + _CUBE * (x * x))),
     _tanh_slope,
     _tanh_curvature,
+    ROUNDED,
 )
 SILU, SILU_GRADIENT = _gated(
     "silu",

@@ -133,7 +133,6 @@ HARDSWISH, HARDSWISH_GRADIENT = _shaped(
     {},
     curvature=lambda x: ops.where(ops.logical_and(ops.gt(x, -3.0), ops.lt(x, 3.0)), 1 / 3, 0.0),
     reference="Howard et al. 2019",
-    quantized=ROUNDED,
 )
 LEAKY_RELU, LEAKY_RELU_GRADIENT = _shaped(
     "leaky_relu",
@@ -200,7 +199,6 @@ ELU, ELU_GRADIENT = _shaped(
     {"alpha": 1.2, "scale": 1.1, "input_scale": 0.8},
     curvature=_elu_curvature,
     reference="Clevert, Unterthiner and Hochreiter 2015",
-    quantized=ROUNDED,
 )
 
 
