@@ -17,6 +17,7 @@ from workbench.quantization import (
     qconfig,
     qconfig_mapping,
     quantized,
+    weight_only,
 )
 from workbench.quantization.analysis import LayerError, accuracy, compare_layers, model_size, sqnr
 from workbench.quantization.calibration import Calibration, Change
@@ -61,6 +62,7 @@ from workbench.quantization.qat_workflow import prepare_qat, quantize_qat
 from workbench.quantization.qconfig import *  # noqa: F403
 from workbench.quantization.qconfig_mapping import *  # noqa: F403
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper, add_quant_dequant
+from workbench.quantization.weight_only import WeightOnlyLinear, quantize_weights
 from workbench.quantization.workflow import fuse_automatically, quantize
 
 UniformQuantizationObserverBase = ObserverBase
@@ -76,12 +78,12 @@ __all__ = [
     "FixedQParamsObserver", "FusedMovingAvgObsFakeQuantize", "HistogramObserver", "LayerError",
     "LearnableFakeQuantize", "MinMaxObserver", "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver",
     "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver", "PlaceholderObserver", "QScheme", "QuantStub",
-    "QuantWrapper", "RecordingObserver", "ReuseInputObserver", "UniformQuantizationObserverBase", "accuracy",
-    "add_quant_dequant", "compare_layers", "convert", "disable_fake_quant", "disable_observer", "enable_fake_quant",
-    "enable_observer", "fuse_automatically", "fuse_modules", "fuse_modules_qat", "intrinsic", "model_size",
-    "per_channel_affine", "per_channel_symmetric", "per_tensor_affine", "per_tensor_symmetric", "prepare",
+    "QuantWrapper", "RecordingObserver", "ReuseInputObserver", "UniformQuantizationObserverBase", "WeightOnlyLinear",
+    "accuracy", "add_quant_dequant", "compare_layers", "convert", "disable_fake_quant", "disable_observer",
+    "enable_fake_quant", "enable_observer", "fuse_automatically", "fuse_modules", "fuse_modules_qat", "intrinsic",
+    "model_size", "per_channel_affine", "per_channel_symmetric", "per_tensor_affine", "per_tensor_symmetric", "prepare",
     "prepare_qat", "propagate_qconfig", "propagate_qconfig_", "qat", "quantize", "quantize_dynamic", "quantize_qat",
-    "quantized", "sqnr", "swap_module",
+    "quantize_weights", "quantized", "sqnr", "swap_module", "weight_only",
 ]  # fmt: skip
 __all__ += default_fake_quantize.__all__
 __all__ += default_observers.__all__

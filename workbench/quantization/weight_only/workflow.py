@@ -1,0 +1,158 @@
+"""From a model to the same with weights of few bits."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import near_miss
+from workbench.base.errors import QuantizationError
+from workbench.core import dispatch
+from workbench.core.value import Value
+from workbench.nn import Linear, Module
+from workbench.quantization.weight_only.grid import Setting
+from workbench.quantization.weight_only.linear import WeightOnlyLinear
+from workbench.quantization.weight_only.methods import METHODS
+
+__all__ = ["quantize_weights"]
+
+Array = np.ndarray[Any, Any]
+
+
+def quantize_weights(
+    model: Module,
+    data: Iterable[Any] | Callable[[Any], Any] | None = None,
+    *,
+    bits: int = 4,
+    group_size: int = 128,
+    symmetric: bool = False,
+    method: str = "nearest",
+    layers: Collection[str] | None = None,
+) -> Any:
+    """Return a copy of `model` whose linear layers have weights of `bits` bits in groups; activations stay as they are.
+
+    `method` is ``"nearest"``, ``"gptq"`` or ``"awq"``; the last two look at what the layers are given when the model
+    is called with `data`: batches (inputs, or pairs of inputs and labels), or a function that is called with the model
+    and runs it, which is called once for each stage of layers. Layers that come later see what those before them do
+    with their codes. `layers` are the dotted names to quantize, all linear layers if not given.
+
+    Raises `QuantizationError` for other bits, sizes, methods and names, where data are wanted and not given, and
+    where a layer was never called or was given NaN or infinite values.
+
+    >>> import workbench as wb
+    >>> model = wb.nn.Sequential(wb.nn.Linear(64, 32), wb.nn.ReLU(), wb.nn.Linear(32, 4))
+    >>> small = quantize_weights(model, [wb.rand(16, 64)], method="gptq", group_size=32)
+    >>> small[0]
+    WeightOnlyLinear(in_features=64, out_features=32, bias=True, bits=4, group_size=32)
+    """
+    setting = Setting(bits, group_size, symmetric)
+    if method not in METHODS:
+        raise QuantizationError(f"method={method!r}: the methods are {', '.join(METHODS)}")
+    made = copy.deepcopy(model).eval()
+    names = _chosen(made, layers)
+    if method == "nearest":
+        _replace(made, dict.fromkeys(names), setting, method)
+        return made
+    if data is None:
+        raise QuantizationError(f"the method {method} looks at what layers are given: pass data")
+    batches = data if callable(data) else _runs(data)
+    waiting = names
+    while waiting:
+        grams = _stage(made, waiting, batches)
+        _replace(made, grams, setting, method)
+        waiting = [name for name in waiting if name not in grams]
+    return made
+
+
+def _chosen(model: Module, layers: Collection[str] | None) -> list[str]:
+    linear = [name for name, module in model.named_modules() if type(module) is Linear and name]
+    if layers is None:
+        if not linear:
+            raise QuantizationError("the model has no linear layer inside: there is no weight to quantize")
+        return linear
+    for name in layers:
+        if name not in linear:
+            near = near_miss(name, linear)
+            raise QuantizationError(
+                f"the model has no linear layer {name!r}" + (f": did you mean {near!r}?" if near else "")
+            )
+    return [name for name in linear if name in layers]
+
+
+def _runs(data: Iterable[Any]) -> Callable[[Any], Any]:
+    batches = [batch if isinstance(batch, Value) else batch[0] for batch in data]
+    if not batches:
+        raise QuantizationError("there is nothing to look at: the data gave no batch")
+
+    def run(model: Any) -> None:
+        for batch in batches:
+            model(batch)
+
+    return run
+
+
+def _stage(model: Module, waiting: list[str], run: Callable[[Any], Any]) -> dict[str, Array]:
+    """Return the Gram matrices of the first of the waiting layers, and of those that are given the same values.
+
+    Which come first is not known before the model has run: all are watched, and what is given to later ones is left
+    aside as soon as it is another value.
+    """
+    first: list[str] = []
+    reached: set[str] = set()
+    grams: dict[str, Array] = {}
+    given: list[Any] = []
+
+    def watch(name: str) -> Callable[[Any, tuple[Any, ...]], None]:
+        def hook(module: Any, arguments: tuple[Any, ...]) -> None:
+            value = arguments[0]
+            reached.add(name)
+            if not first:
+                given.append(value)
+            if name in first or value is given[0]:
+                if name not in first:
+                    first.append(name)
+                _add(grams, name, value)
+
+        return hook
+
+    with _watched({name: watch(name) for name in waiting}, model), dispatch.no_grad():
+        run(model)
+    missed = [name for name in waiting if name not in reached]
+    if missed:
+        raise QuantizationError(
+            f"{', '.join(missed[:4])}{' …' if len(missed) > 4 else ''} was never called: leave it out by layers=…, "
+            "or pass data that reach it"
+        )
+    return grams
+
+
+@contextmanager
+def _watched(hooks: dict[str, Any], model: Module) -> Iterator[None]:
+    stops = [model.get_submodule(name).register_forward_pre_hook(hook) for name, hook in hooks.items()]
+    try:
+        yield
+    finally:
+        for stop in stops:
+            stop()
+
+
+def _add(grams: dict[str, Array], name: str, value: Any) -> None:
+    rows = np.asarray(value.detach().payload, np.float32).reshape(-1, value.shape[-1])
+    if not np.isfinite(rows).all():
+        raise QuantizationError(
+            f"{name} was given NaN or infinite values: no weight can be fitted to them. Leave such samples out."
+        )
+    product = rows.T @ rows
+    grams[name] = grams[name] + product if name in grams else product.astype(np.float64)
+
+
+def _replace(model: Module, grams: dict[str, Any], setting: Setting, method: str) -> None:
+    for name, gram in grams.items():
+        layer: Any = model.get_submodule(name)
+        found = METHODS[method](np.asarray(layer.weight.detach().payload), gram, setting)
+        codes = WeightOnlyLinear.from_float(layer, found.codes, found.input_scale, setting)
+        model.set_submodule(name, codes)
