@@ -43,6 +43,9 @@ def written(operand: Any, name: Callable[[Value], str], size: Callable[[Symbol],
         return size_text(operand, size)
     if isinstance(operand, Device):
         return f"device({str(operand)!r})"
+    if isinstance(operand, DType) and not operand.is_quantized:
+        # What a program has compared with: it is equal to no type of NumPy's.
+        return f"data_type({operand.name!r})"
     if isinstance(operand, np.dtype | DType):
         return f"dtype({operand.name!r})"
     # Nested lists lose the dims behind one of size 0.
@@ -220,6 +223,7 @@ def _empty(shape: tuple[int, ...], dtype: str) -> Any:
 _MAKERS: dict[str, Callable[..., Any]] = {
     "array": _array,
     "complex": complex,
+    "data_type": as_dtype,
     "device": Device,
     "dtype": _dtype,
     "empty": _empty,

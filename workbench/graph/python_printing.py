@@ -31,6 +31,7 @@ IMPORTS = ("from numpy import array, dtype, empty, inf, nan", "from workbench.co
 MORE_IMPORTS = {
     "Tensor": "from workbench import Tensor",
     "builtins": "import builtins",
+    "data_type": "from workbench.base.dtypes import as_dtype as data_type",
     "device": "from workbench import device",
     "fft": "from workbench import fft",
     "linalg": "from workbench import linalg",
@@ -91,8 +92,7 @@ def python_text(graph: Graph) -> str:
     parts = [_Writer(one, words).function([], [], [], []) for one in graph.functions.values()]
     parts.append(_whole(graph, words))
     # Known only now; inside a text in quotes it costs an import that nobody needs.
-    if any("device(" in part for part in parts):
-        words.add("device")
+    words |= {word for word in ("data_type", "device") if any(f"{word}(" in part for part in parts)}
     imports = [*IMPORTS, *(line for word, line in MORE_IMPORTS.items() if word in words)]
     return "\n".join([*imports, *("\n\n" + part for part in parts)])
 

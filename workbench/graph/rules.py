@@ -176,6 +176,8 @@ def _of_named(node: Node, sizes: SizeScope | None) -> Types | None:
     # The one function that takes containers apart: its result depends on types that numbers do not have.
     if function.name == "operator.getitem" and len(node.inputs) == 2:
         return _item(*node.inputs)
+    if function.name == "operator.mod" and node.inputs and operand_type(node.inputs[0]) == TEXT:
+        return (TEXT,)  # a template, of which only a run knows what fits it
     operands = (*node.inputs, *node.params.values())
     # Only plain numbers are tried: what is called is Python's own, and does nothing else.
     if function.numbers and all(operand_type(one) in _EXAMPLES for one in operands):

@@ -88,7 +88,8 @@ class Attribute(NamedTuple):
 
 
 def script_method(fn: F) -> F:
-    """Return the method of a `ScriptModule`."""
+    """Say that a method of a class made from `ScriptModule` is compiled, when an object of it has been made."""
+    setattr(fn, MODIFIER, "script_method")
     return fn
 
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from workbench.base.seams import Seam
 from workbench.graph import Graph, passes, python_text, run
 from workbench.graph.types import Type
 from workbench.jit.boundary import Boundary, State, handed
 from workbench.jit.boundary import given as taken
 from workbench.jit.frozen_attributes import decided, paths_in
+from workbench.jit.guards import MODIFIER
 from workbench.jit.writing import save
 from workbench.nn import Module
 from workbench.tensor import Tensor
 
-__all__ = ["Part", "ScriptFunction", "ScriptModule", "freeze", "mirrored", "optimize_for_inference"]
+__all__ = [
+    "COMPILE",
+    "Part",
+    "ScriptFunction",
+    "ScriptModule",
+    "freeze",
+    "mirrored",
+    "optimize_for_inference",
+]
+
+COMPILE = Seam("compiling the methods of a module", "workbench.jit.scripting.compiling")
 
 
 class _Runs:
@@ -124,16 +137,40 @@ class ScriptModule(_Runs, Part):
 
     def __init__(
         self,
-        graphs: dict[str, Graph],
-        arguments: dict[str, list[str]],
-        name: str = "ScriptModule",
+        graphs: dict[str, Graph] | None = None,
+        arguments: dict[str, list[str]] | None = None,
+        name: str = "",
         boundaries: dict[str, Boundary] | None = None,
     ) -> None:
-        super().__init__(name)
-        self._graphs = graphs
-        self._arguments = arguments
+        super().__init__(name or type(self).__name__)
+        self._graphs = graphs or {}
+        self._arguments = arguments or {}
         self._boundaries = boundaries or {}
         self._attributes: dict[str, Type] = {}
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Have objects of a program's own class compile its methods that say `script_method`."""
+        super().__init_subclass__(**keywords)
+        names = {
+            name
+            for one in cls.__mro__
+            for name, method in vars(one).items()
+            if getattr(method, MODIFIER, None) == "script_method"
+        }
+        if not names:
+            return
+        for name in names & vars(cls).keys():
+            setattr(cls, name, _running(name, vars(cls)[name]))
+        made = cls.__init__
+
+        @functools.wraps(made)
+        def __init__(self: ScriptModule, *inputs: Any, **keywords: Any) -> None:
+            made(self, *inputs, **keywords)
+            # Once, when all of it is there: the class may be another's base.
+            if type(self) is cls:
+                COMPILE(self, sorted(names))
+
+        cls.__init__ = __init__  # type: ignore[method-assign]
 
     def forward(self, *inputs: Any, **keywords: Any) -> Any:
         """Run the graph."""
@@ -150,6 +187,16 @@ class ScriptModule(_Runs, Part):
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Write it; see `workbench.jit.save`."""
         save(self, f, _extra_files)
+
+
+def _running(name: str, method: Any) -> Any:
+    """Return what runs the graph of a method in the place of the method, of which a compiler reads the source."""
+
+    @functools.wraps(method)
+    def run_graph(self: ScriptModule, *inputs: Any, **keywords: Any) -> Any:
+        return self._run(name, self, inputs, keywords)
+
+    return run_graph
 
 
 def mirrored(original: Module, made: Part, whole: Collection[str] = ()) -> Part:

@@ -8,6 +8,7 @@ import inspect
 import types
 import typing
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -187,7 +188,7 @@ def kind_of_class(thing: Any) -> Type | None:
                 f"the members of the enum {thing.__name__} have values of several types, and in a script all have one"
             )
         return EnumKind(thing, value)
-    if is_interface(thing) or hasattr(thing, "__torch_script_class__"):
+    if is_interface(thing) or hasattr(thing, "__torch_script_class__") or is_dataclass(thing):
         return ObjectKind(thing)
     return None
 

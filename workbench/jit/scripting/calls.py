@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import string
 from abc import abstractmethod
 from typing import Any
 
 from workbench.core.op import Op
-from workbench.graph import GraphError, named
+from workbench.graph import GraphError, NamedFunction, named
 from workbench.graph.types import (
     ANY,
     BOOL,
@@ -40,6 +41,7 @@ from workbench.jit.scripting.expressions import EXAMPLES, NUMBERS
 from workbench.jit.scripting.statements import Statements
 from workbench.jit.scripting.things import Bound, Known, Many, Nested, Part, PartMethod
 from workbench.nn.graph_words import word_for
+from workbench.ops import FUNCTIONS
 from workbench.tensor import Tensor
 
 __all__ = ["Arguments", "Calls"]
@@ -63,6 +65,19 @@ class Arguments:
         self.things = things
         self.keywords = keywords
         self.trees = trees
+
+
+def _put(callee: Any) -> Type | None:
+    """Return the type of what a call puts into a list; None for any other call."""
+    kind = callee.receiver.kind if isinstance(callee, Bound) and callee.name == "append" else None
+    return kind.item if isinstance(kind, ListType) else None
+
+
+def _offered_as(function: Any) -> NamedFunction | None:
+    """Return the function that is offered, of the one that the house's own code calls: that takes no ``out=``."""
+    name = getattr(function, "__name__", "")
+    offered = FUNCTIONS.get(name)
+    return named(f"wb.{name}") if offered is not None and inspect.unwrap(offered) is function else None
 
 
 class Calls(Statements):
@@ -96,9 +111,9 @@ class Calls(Statements):
     def call_word(self, value: Any, tree: ast.Call, wanted: Type | None) -> Any:
         """Read a call of one of this room's own words, such as `annotate`; None where it is none."""
 
-    def arguments(self, tree: ast.Call) -> Arguments:
-        """Read the arguments of a call."""
-        things = self.spread(tree.args)
+    def arguments(self, tree: ast.Call, wanted: Type | None = None) -> Arguments:
+        """Read the arguments of a call; `wanted` is the type of the one argument that it has, for what is empty."""
+        things = self.spread(tree.args, None if wanted is None else TupleType((wanted,)))
         keywords: dict[str, Any] = {}
         for one in tree.keywords:
             if one.arg is None:
@@ -116,7 +131,7 @@ class Calls(Statements):
             builtin = getattr(self, f"_call_{getattr(callee.value, '__name__', '')}", None)
             if builtin is not None and any(one is callee.value for one in _BUILTINS):
                 return builtin(tree, wanted)
-        arguments = self.arguments(tree)
+        arguments = self.arguments(tree, _put(callee))
         match callee:
             case Known(value=value):
                 return self._call_known(value, arguments, tree, wanted)
@@ -133,7 +148,7 @@ class Calls(Statements):
         raise self.error(tree, f"{ast.unparse(tree.func)} cannot be called")
 
     def _call_known(self, value: Any, arguments: Arguments, tree: ast.Call, wanted: Type | None) -> Any:
-        entry = value if isinstance(value, Op) else named_for(value) or word_for(value)
+        entry = value if isinstance(value, Op) else named_for(value) or word_for(value) or _offered_as(value)
         if entry is not None:
             name = entry.name
             if not isinstance(entry, Op) and name.partition(".")[0] in ("math", "operator"):

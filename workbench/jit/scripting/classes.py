@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
+from dataclasses import MISSING, is_dataclass
+from dataclasses import fields as fields_in
 from enum import Enum
 from typing import Any
 
 from workbench.base.annotations import annotations_of
 from workbench.graph import Graph
-from workbench.graph.types import NONE, Type
+from workbench.graph.types import NONE, DictType, ListType, Type
 from workbench.jit import guards
 from workbench.jit.kinds import Item, ObjectKind, RecordKind
 from workbench.jit.scripting.annotations import Annotations, kind_of_class
 from workbench.jit.scripting.calls import Arguments
+from workbench.jit.scripting.errors import Source
 from workbench.jit.scripting.functions import Functions
 from workbench.jit.scripting.source import function_tree
 from workbench.jit.scripting.things import Bound
 
 __all__ = ["Classes"]
+
+
+def is_written(cls: Any) -> bool:
+    """Say whether ``__init__`` of a class was made by `dataclass`: its fields say what it does."""
+    return is_dataclass(cls) and _is_generated(inspect.getattr_static(cls, "__init__"))
+
+
+def _is_generated(function: Any) -> bool:
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename == "<string>"
 
 
 class Classes(Functions):
@@ -59,15 +73,64 @@ class Classes(Functions):
 
     def _object(self, kind: ObjectKind, arguments: Arguments, tree: ast.Call) -> Item:
         """Make an object: in the graph a dict of its attributes, which all that holds it shares."""
+        if is_written(kind.cls):
+            return self._filled(kind, arguments, tree)
         made = self.emit("dict.copy", ({},), kind)
         self.fields.setdefault(kind.cls, {})
         if inspect.isfunction(kind.cls.__init__):
             self._called_method(made, "__init__", arguments, tree)
         return made
 
+    def _filled(self, kind: ObjectKind, arguments: Arguments, tree: ast.Call) -> Item:
+        """Make an object of a dataclass, whose ``__init__`` is written for it: of its fields, in their order."""
+        kinds, fields = self.fields_of(kind.cls, tree), fields_in(kind.cls)
+        names = [one.name for one in fields if one.init]
+        given: dict[str, Any] = dict(zip(names, arguments.things, strict=False))
+        unknown = [name for name in arguments.keywords if name not in names or name in given]
+        if unknown or len(arguments.things) > len(names):
+            raise self.error(tree, f"{kind} takes {', '.join(names) or 'nothing'}")
+        given |= arguments.keywords
+        values: dict[str, Any] = {}
+        for one in fields:
+            thing = given.get(one.name)
+            if thing is None:
+                thing = self._default_of_field(kind, one, kinds[one.name], tree)
+            item = self.coerced(
+                self.as_item(thing, tree), kinds[one.name], tree, f"the field {one.name} of {kind}"
+            )
+            values[one.name] = item.operand
+        made = self.emit("dict.copy", (values,), kind)
+        if inspect.isfunction(getattr(kind.cls, "__post_init__", None)):
+            self._called_method(made, "__post_init__", Arguments([], {}, []), tree)
+        return made
+
+    def _default_of_field(self, kind: ObjectKind, field: Any, wanted: Type, tree: ast.Call) -> Item:
+        if field.default is not MISSING:
+            found = self.constant_of(field.default)
+            if found is None and isinstance(field.default, Enum):
+                found = self.member(field.default)
+            if found is not None:
+                return found
+        elif field.default_factory is list and isinstance(wanted, ListType):
+            return self.new_list([], wanted.item, tree)
+        elif field.default_factory is dict and isinstance(wanted, DictType):
+            return self.new_dict([], wanted, tree)
+        elif field.default_factory is MISSING:
+            raise self.error(tree, f"{kind} takes {field.name}, and it is not given")
+        raise self.error(
+            tree,
+            f"the default of the field {field.name} of {kind} is no value that a script can make",
+            f"Pass {field.name}=…, or let it be a number, text, None, a list or a dict",
+        )
+
     def _called_method(self, item: Item, name: str, arguments: Arguments, tree: ast.AST) -> Item:
         assert isinstance(item.kind, ObjectKind)
         function = inspect.getattr_static(item.kind.cls, name)
+        if is_dataclass(item.kind.cls) and _is_generated(function):
+            raise self.error(
+                tree, f"{item.kind}.{name} is made by dataclass, and has no source that a script could read",
+                f"Write {name} in the class, or a function that compares the fields",
+            )  # fmt: skip
         static = isinstance(function, staticmethod)
         function = function.__func__ if static else function
         signature = self.signature(function, method=not static)
@@ -82,7 +145,7 @@ class Classes(Functions):
     def fields_of(self, cls: Any, tree: ast.AST) -> dict[str, Type]:
         """Return the attributes of objects of a class; `__init__` says them, or annotations of the class do."""
         if cls not in self.fields:
-            self.fields[cls] = {}
+            self.fields[cls] = self._declared_fields(cls, tree) if is_written(cls) else {}
         found = self.fields[cls]
         if not found:
             init = inspect.getattr_static(cls, "__init__")
@@ -98,6 +161,27 @@ class Classes(Functions):
                     if kind is not None:
                         found[name] = kind
                 self._learn_fields(cls, init, tree)
+        return found
+
+    def _declared_fields(self, cls: Any, tree: ast.AST) -> dict[str, Type]:
+        """Return what a dataclass says of its fields, and of those of the classes that it is made from."""
+        found: dict[str, Type] = {}
+        if not hasattr(cls, "__dict__") or "__slots__" in vars(cls):
+            raise self.error(tree, f"{cls.__name__} has slots, and a script keeps attributes in a dict")
+        hints: dict[str, tuple[Any, Any]] = {}
+        for base in cls.__mro__[::-1]:
+            hints |= {name: (base, hint) for name, hint in annotations_of(base).items()}
+        for one in fields_in(cls):
+            base, hint = hints[one.name]
+            around = self.place.around | vars(inspect.getmodule(base) or builtins)  # type: ignore[operator]
+            source = Source(str(around.get("__file__", "<unknown>")), 1, (str(hint),), 0)
+            written = ast.Constant(hint, lineno=1, col_offset=0)
+            kind = Annotations(source, around).kind(written) if isinstance(hint, str) else kind_of_class(hint)
+            if kind is None:
+                raise self.error(
+                    tree, f"the field {one.name} of {cls.__name__} has no type that a script has"
+                )
+            found[one.name] = kind
         return found
 
     def _learn_fields(self, cls: Any, init: Any, tree: ast.AST) -> None:
@@ -169,8 +253,10 @@ class Classes(Functions):
 
     def magic(self, item: Item, name: str, others: tuple[Item, ...], tree: ast.AST) -> Item | None:
         """Call a special method of an object, where it has that one."""
-        if not isinstance(item.kind, ObjectKind) or not inspect.isfunction(
-            inspect.getattr_static(item.kind.cls, name, None)
-        ):
+        if not isinstance(item.kind, ObjectKind):
+            return None
+        function = inspect.getattr_static(item.kind.cls, name, None)
+        # Objects are compared by their attributes, which is what the one does that dataclass makes.
+        if not inspect.isfunction(function) or (name in ("__eq__", "__ne__") and _is_generated(function)):
             return None
         return self._called_method(item, name, Arguments(list(others), {}, []), tree)

@@ -10,7 +10,7 @@ from workbench.graph.types import Type
 from workbench.jit import guards
 from workbench.jit.boundary import Boundary
 from workbench.jit.kinds import OPAQUE
-from workbench.jit.script_modules import ScriptFunction, ScriptModule, mirrored
+from workbench.jit.script_modules import COMPILE, ScriptFunction, ScriptModule, mirrored
 from workbench.jit.scripting.annotations import kind_of_class
 from workbench.jit.scripting.errors import ScriptError
 from workbench.jit.scripting.functions import Signature
@@ -88,24 +88,23 @@ def _class(cls: type) -> type:
 # ------------------------------------------------------------------------------------------------- modules
 
 
-def _module(module: Module) -> ScriptModule:
-    """Compile `forward`, and each method that is exported."""
+def _module(module: Module, names: list[str] | None = None) -> ScriptModule:
+    """Compile `forward`, and each method that is exported; or those that are named."""
     changing: set[str] = set()
     while True:
         try:
-            return _compiled(module, changing)
+            return _compiled(module, changing, _methods(module) if names is None else names)
         except Assigned as found:
             # From the start: what was written already took the tensor for one that stays.
             changing.add(found.path)
 
 
-def _compiled(module: Module, changing: set[str]) -> ScriptModule:
+def _compiled(module: Module, changing: set[str], names: list[str]) -> ScriptModule:
     graphs: dict[str, Graph] = {}
     arguments: dict[str, list[str]] = {}
     boundaries: dict[str, Boundary] = {}
     whole: set[str] = set()
     attributes: dict[str, Type] = {}
-    names = _methods(module)
     if not names:
         raise ScriptError(
             f"{type(module).__name__} has no forward, and no method with @jit.export: there is nothing to compile"
@@ -126,6 +125,16 @@ def _compiled(module: Module, changing: set[str]) -> ScriptModule:
     mirrored(module, made, whole)
     _give_attributes(module, made, attributes)
     return made
+
+
+def _compile_methods(module: ScriptModule, names: list[str]) -> None:
+    """Compile methods of a module that runs them itself: what programs write as a class made from `ScriptModule`."""
+    made = _module(module, names)
+    module._graphs, module._arguments = made._graphs, made._arguments
+    module._boundaries, module._attributes = made._boundaries, made._attributes
+
+
+COMPILE.give(_compile_methods)
 
 
 def _methods(module: Module) -> list[str]:

@@ -308,6 +308,9 @@ class Expressions(Builder):
             first, second = self.items_of(one, tree), self.items_of(other, tree)
             items = [*first, *second]
             return Item(tuple(x.operand for x in items), TupleType(tuple(x.kind for x in items)))
+        if one.kind == TEXT and name == "mod":
+            # Python's own formatting: what does not fit its template, it refuses in the run.
+            return self.emit("operator.mod", (one.operand, other.operand), TEXT)
         kind = self._kind_of_operation(name, *kinds)
         if kind is None:
             raise self.error(
@@ -593,6 +596,9 @@ class Expressions(Builder):
             found = found or self.emit("operator.contains", (other.operand, one.operand), BOOL)
             return found if isinstance(op, ast.In) else self._not(found.operand)
         name = _COMPARE[type(op)]
+        if isinstance(one.kind, ListType) != isinstance(other.kind, ListType):
+            # A shape is a list in a script, and a tuple where code runs as Python: both are equal to either.
+            one, other = self._as_list(one, tree), self._as_list(other, tree)
         if isinstance(one.kind, ObjectKind):
             own = self.magic(one, f"__{name}__", (other,), tree)
             if own is not None:
@@ -612,6 +618,14 @@ class Expressions(Builder):
             if not alike:
                 raise self.error(tree, f"{shown(one.kind)} and {shown(other.kind)} have no order")
         return self.emit(f"operator.{name}", (one.operand, other.operand), BOOL)
+
+    def _as_list(self, item: Item, tree: ast.AST) -> Item:
+        """Return a tuple of items of one type as a list; anything else as it is."""
+        if not isinstance(item.kind, TupleType):
+            return item
+        items = self.items_of(item, tree)
+        kinds = {one.kind for one in items}
+        return self.new_list(list(items), None, tree) if len(kinds) == 1 else item
 
     # ----------------------------------------------------------------------------------- text, containers
 

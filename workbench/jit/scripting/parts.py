@@ -6,6 +6,7 @@ import ast
 import inspect
 import typing
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from workbench.base.annotations import annotations_of
@@ -30,9 +31,10 @@ from workbench.jit.scripting import recurrent_layers as recurrent_layers
 from workbench.jit.scripting.annotations import Annotations, kind_of_class
 from workbench.jit.scripting.calls import Arguments
 from workbench.jit.scripting.classes import Classes
-from workbench.jit.scripting.errors import Source
+from workbench.jit.scripting.errors import ScriptError, Source
 from workbench.jit.scripting.functions import Signature, give
 from workbench.jit.scripting.layers import LAYERS
+from workbench.jit.scripting.source import function_tree
 from workbench.jit.scripting.things import Known, Many, Part, PartMethod
 from workbench.nn import Module, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from workbench.nn.utils.rnn import PackedSequence
@@ -152,6 +154,12 @@ class Parts(Classes):
                 kind = self._annotated_kind(cls, hint)
                 if kind is not None:
                     return kind
+            said = _said_in_init(cls).get(name)
+            if said is not None:
+                try:
+                    return self._annotated_kind(cls, said)
+                except ScriptError:
+                    break  # a type of no script's: the value says what it is
         value = module.__dict__.get(name, getattr(type(module), name, None))
         if isinstance(value, guards.Attribute):
             return kind_of_class(value.type)
@@ -404,3 +412,24 @@ def copied(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: copied(one) for key, one in value.items()}
     return value
+
+
+@lru_cache(maxsize=256)
+def _said_in_init(cls: type) -> dict[str, str]:
+    """Return what ``__init__`` of a class says of attributes: ``self.cache: Dict[str, Tensor] = {}``."""
+    init = vars(cls).get("__init__")
+    if not inspect.isfunction(init) or cls.__module__.startswith("workbench."):
+        return {}
+    try:
+        tree, _ = function_tree(init)
+    except ScriptError:
+        # It was made, and not written: it says nothing.
+        return {}
+    return {
+        one.target.attr: ast.unparse(one.annotation)
+        for one in ast.walk(tree)
+        if isinstance(one, ast.AnnAssign)
+        and isinstance(one.target, ast.Attribute)
+        and isinstance(one.target.value, ast.Name)
+        and one.target.value.id == tree.args.args[0].arg
+    }

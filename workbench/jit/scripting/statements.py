@@ -139,9 +139,17 @@ class Statements(Loops):
             wanted = there.declared if isinstance(there, Variable) else None
         elif isinstance(targets[0], ast.Attribute):
             wanted = self.target_kind(targets[0])
+        elif isinstance(targets[0], ast.Subscript) and isinstance(targets[0].value, ast.Name):
+            wanted = self._kind_of_items(targets[0].value.id)
         thing = self.expression(value, wanted)
         for one in targets:
             self.bind(one, thing)
+
+    def _kind_of_items(self, name: str) -> Type | None:
+        """Return the type of what stands in a list or a dict: what is empty and is put there is of that type."""
+        there = self.names.get(name)
+        kind = there.item.kind if isinstance(there, Variable) and isinstance(there.item, Item) else None
+        return kind.value if isinstance(kind, DictType) else kind.item if isinstance(kind, ListType) else None
 
     def target_kind(self, target: ast.Attribute) -> Type | None:
         """Return the type of an attribute that is assigned to, where it has one."""

@@ -11,7 +11,6 @@ from workbench.onnx.errors import OnnxError
 from workbench.onnx.scripts import arithmetic
 from workbench.onnx.scripts.carried import as_value, copied, flat, joined, kind_of, put_together, result_of
 from workbench.onnx.scripts.memory import Memory, Slot, alike
-from workbench.onnx.scripts.rows import Items, kind_of_items, row_of
 from workbench.tensor import Tensor
 
 __all__ = ["Thrown", "either", "roots"]
@@ -53,9 +52,8 @@ def either(run: Any, node: Node, condition: Any) -> tuple[Any, ...]:
     ways, slots = _followed(run, node)
     for i, way in enumerate(ways):
         if way.thrown is not None:
-            other = ways[1 - i]
-            if other.thrown is not None:
-                raise OnnxError(f"both ways of an if raise: {way.thrown.line}; {other.thrown.line}")
+            if ways[1 - i].thrown is not None:
+                raise way.thrown
             # A file raises nothing: what is computed where the script goes on is written.
             room.said.append(way.thrown.line)
             return tuple(run.leave(node.blocks[1 - i]))
@@ -69,39 +67,20 @@ def either(run: Any, node: Node, condition: Any) -> tuple[Any, ...]:
 
 
 def _followed(run: Any, node: Node) -> tuple[list[_Way], list[Slot]]:
-    """Follow both blocks, each from how things are now, as often as it takes until lists that change are sequences."""
-    room = run.room
-    asked = len(room.tracer.sizes.guards)
-    while True:
-        room.forget(asked)
-        before, ways = Memory(roots(run)), []
-        for block in node.blocks:
-            way = _Way()
-            with run.inside(way.made):
-                try:
-                    way.outputs = tuple(run.leave(block))
-                except Thrown as thrown:
-                    way.thrown = thrown
-                else:
-                    way.changed = {slot: copied(slot.get()) for slot in before.changed()}
-            before.restore()
-            ways.append(way)
-        slots = list(dict.fromkeys(slot for way in ways for slot in way.changed))
-        lists = [slot for slot in slots if isinstance(slot.owner, Items) and slot.owner.row is None]
-        if not lists or any(way.thrown for way in ways):
-            return ways, slots
-        for slot in lists:
-            kinds = [kind_of_items(room, slot.owner)]
-            kinds += [kind_of_items(room, way.changed[slot]) for way in ways if slot in way.changed]
-            known = [room.seen(one) for one in kinds if one is not None]
-            kind: Any = known[0] if known else None
-            for one in known[1:]:
-                kind = kind.joined(one, "an item of a list")
-            if kind is None:
-                raise OnnxError(
-                    "a list is emptied or filled where only a run knows whether, and nothing says of what"
-                )
-            slot.owner.become(row_of(room, slot.owner, kind))
+    """Follow both blocks, each from how things are now; return what they do, and the places that either changes."""
+    before, ways = Memory(roots(run)), []
+    for block in node.blocks:
+        way = _Way()
+        with run.inside(way.made):
+            try:
+                way.outputs = tuple(run.leave(block))
+            except Thrown as thrown:
+                way.thrown = thrown
+            else:
+                way.changed = {slot: copied(slot.get()) for slot in before.changed()}
+        before.restore()
+        ways.append(way)
+    return ways, list(dict.fromkeys(slot for way in ways for slot in way.changed))
 
 
 def _joined(run: Any, node: Node, condition: Any, ways: list[_Way], slots: list[Slot]) -> tuple[Any, ...]:
