@@ -234,6 +234,12 @@ def _empty_affine_quantized(size: _Sequence[_int], *, scale: _float = 1.0, zero_
 def _empty_per_channel_affine_quantized(size: _Sequence[_int], *, scales: _Tensor, zero_points: _Tensor, axis: _int, dtype: _DTypeLike = ...) -> _Tensor:
     """Return a tensor quantized per channel whose codes are not set yet: zeros here."""
 
+def _fake_quantize_learnable_per_channel_affine(input: _Tensor, scale: _Tensor, zero_point: _Tensor, axis: _Dim, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0) -> _Tensor:
+    """As `_fake_quantize_learnable_per_tensor_affine`, with a scale and a zero point for each entry of `axis`."""
+
+def _fake_quantize_learnable_per_tensor_affine(input: _Tensor, scale: _Tensor, zero_point: _Tensor, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0) -> _Tensor:
+    """Fake quantization whose scale and zero point, of one value each, get gradients, times `grad_factor`."""
+
 def _make_per_channel_quantized_tensor(input: _Tensor, scale: _Tensor, zero_point: _Tensor, axis: _Dim) -> _Tensor:
     """Return the quantized tensor whose codes are whole numbers, with a scale for each entry of `axis`."""
 
@@ -880,6 +886,9 @@ def full(size: _Size | _dict[_str, _int] | None = None, fill_value: _Scalar | _T
 
 def full_like(input: _Tensor, fill_value: _Scalar | _Tensor, *, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, memory_format: _MemoryFormat | None = None) -> _Tensor:
     """Return one value everywhere, with the dims, names, type and device of `input`."""
+
+def fused_moving_avg_obs_fake_quant(input: _Tensor, observer_on: _Tensor, fake_quant_on: _Tensor, running_min: _Tensor, running_max: _Tensor, scale: _Tensor, zero_point: _Tensor, averaging_const: _float, quant_min: _int, quant_max: _int, ch_axis: _int, per_row_fake_quant: _bool = False, symmetric_quant: _bool = False) -> _Tensor:
+    """Observe a moving average of the range and round to its codes, each where it is switched on."""
 
 def gather(input: _Tensor, dim: _Dim, index: _Tensor, *, sparse_grad: _bool = False, out: _Tensor | None = None) -> _Tensor:
     """Pick one value along `dim` for each index: for dim 0, y[i][j] = x[index[i][j]][j]."""

@@ -42,12 +42,11 @@ ABSENT: dict[str, dict[str, str]] = {
         "is_anomaly* is_autocast_* is_vulkan_available get_autocast_* merge_type_* parse_* set_anomaly_enabled "
         "set_autocast_* sym_* thread_safe_generator unify_type_list fork wait is_distributed is_storage slice_inverse "
         "set_flush_denormal cond",
-        VENDORS: "cudnn_* miopen_* mkldnn_* fbgemm_* choose_qparams_optimized fused_moving_avg_obs_fake_quant "
-        "conv_tbc convolution",
+        VENDORS: "cudnn_* miopen_* mkldnn_* fbgemm_* choose_qparams_optimized conv_tbc convolution",
         SPARSE: "ccol_* col_* crow_* row_* indices_copy values_copy dsmm hsmm hspmm smm saddmm sspaddmm "
         "*_sparse_ sparse_*",
-        TYPES: "bit bits* chalf complex32 float4* float8* int? uint* quint*",
-        STEPS: "quantized_* quantize_per_tensor_dynamic native_* "
+        TYPES: "bit bits* chalf complex32 float4* float8* int? uint*",
+        STEPS: "quantized_* native_* "
         "max_pool1d_with_indices "
         "embedding_bag embedding_renorm_ feature_dropout* norm_except_dim segment_reduce",
         SPELT: "as_strided_ celu_ detach_ detach_copy fill_ resize_as_ rrelu rrelu_ selu_ threshold_ zero_ "

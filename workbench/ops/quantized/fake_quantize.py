@@ -22,7 +22,7 @@ from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.quantized.quantize import REFERENCE, along, channel_dims, listed
 
-__all__ = ["FAKE_QUANTIZE_PER_CHANNEL", "FAKE_QUANTIZE_PER_TENSOR"]
+__all__ = ["CODES_ONLY", "FAKE_QUANTIZE_PER_CHANNEL", "FAKE_QUANTIZE_PER_TENSOR", "check_fake"]
 
 CODES_ONLY = Absent("it takes floating point values; dequantize first")
 
@@ -174,7 +174,7 @@ def fake_quantize_per_tensor_affine(
     >>> wb.fake_quantize_per_tensor_affine(wb.tensor([0.26, 0.3, 9.0]), 0.1, 0, 0, 15)
     tensor([0.3000, 0.3000, 1.5000])
     """
-    _check_fake(int(zero_point), quant_min, quant_max)
+    check_fake(int(zero_point), quant_min, quant_max)
     return ops.fake_quantize_per_tensor(
         input, scale=float(scale), zero_point=int(zero_point), qmin=quant_min, qmax=quant_max
     )
@@ -185,9 +185,10 @@ def fake_quantize_per_channel_affine(
     input: Tensor, scale: Tensor | float, zero_point: Tensor | int, axis: Dim, quant_min: int, quant_max: int
 ) -> Tensor:
     """As `fake_quantize_per_tensor_affine`, with a scale and a zero point for each entry of `axis`."""
-    zeros = tuple(int(one) for one in listed(zero_point))
+    # Zero points of a floating type stay real numbers.
+    zeros = tuple(listed(zero_point))
     for zero in zeros:
-        _check_fake(zero, quant_min, quant_max)
+        check_fake(zero, quant_min, quant_max)
     return ops.fake_quantize_per_channel(
         input,
         scales=tuple(float(one) for one in listed(scale)),
@@ -198,7 +199,8 @@ def fake_quantize_per_channel_affine(
     )
 
 
-def _check_fake(zero: int, low: int, high: int) -> None:
+def check_fake(zero: float, low: int, high: int) -> None:
+    """Refuse limits of codes that are none, and a zero point beyond them."""
     if low > high:
         raise QuantizationError(
             f"`quant_min` should be less than or equal to `quant_max`: {low} and {high} were given"

@@ -408,36 +408,45 @@ _SMALLEST = float(np.float32(6.1e-5))
 
 
 def range_qparams(
-    least: float, most: float, qmin: int, qmax: int, reduce_range: bool = False
+    least: float, most: float, qmin: int, qmax: int, reduce_range: bool = False, symmetric: bool = False
 ) -> tuple[float, int]:
-    """Return scale and zero point for values between `least` and `most`, as PyTorch's dynamic quantization does.
+    """Return scale and zero point for values between `least` and `most`, as FBGEMM chooses them.
 
-    >>> range_qparams(0.0, 0.0, 0, 255)
-    (0.1, 0)
+    With `symmetric` zero stands in the middle of the codes, where there are values on either side of it.
+
+    >>> range_qparams(0.0, 0.0, 0, 255), range_qparams(-1.0, 2.0, -128, 127, symmetric=True)[1]
+    ((0.1, 0), 0)
     """
     if reduce_range:
         qmin, qmax = int(qmin / 2), qmax // 2
-    low, high = min(least, 0.0), max(most, 0.0)
-    scale = (high - low) / (qmax - qmin)
-    with np.errstate(divide="ignore", over="ignore"):
+    low, high = np.float32(least), np.float32(most)
+    middle = bool(symmetric and low < 0 < high)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        if middle:
+            half = (qmax - qmin) // 2
+            widest = max(abs(float(low) / (half + 1)), abs(float(high) / half))
+            low, high = np.float32(-widest * (half + 1)), np.float32(widest * half)
+        low, high = np.minimum(low, np.float32(0)), np.maximum(high, np.float32(0))
+        scale = (float(high) - float(low)) / (qmax - qmin)
         single = np.float32(scale)
-        # Nothing to tell apart, or an inverse that float32 has not: any scale serves.
-        if single == 0 or np.isinf(np.float32(1) / single):
+        # Nothing to tell apart, or no number, or an inverse that float32 has not: any scale serves.
+        if single == 0 or not np.isfinite(np.float32(1) / single) or not np.isfinite(scale):
             scale = 0.1
-    if scale < _SMALLEST:
-        wider = np.float32(_SMALLEST) / np.float32(scale)
-        scale = _SMALLEST
-        if low == 0:
-            high = _SMALLEST * (qmax - qmin)
-        elif high == 0:
-            low = -_SMALLEST * (qmax - qmin)
-        else:
-            low, high = float(np.float32(low) * wider), float(np.float32(high) * wider)
-    by_least, by_most = qmin - low / scale, qmax - high / scale
+        if scale < _SMALLEST:
+            wider = np.float32(_SMALLEST) / np.float32(scale)
+            scale = _SMALLEST
+            if low == 0:
+                high = np.float32(_SMALLEST * (qmax - qmin))
+            elif high == 0:
+                low = np.float32(-_SMALLEST * (qmax - qmin))
+            else:
+                low, high = low * wider, high * wider
+        below, above = float(low) / scale, float(high) / scale
     # The end that is more steps away says less exactly where zero is.
-    nearer = abs(qmin) - abs(low / scale) < abs(qmax) - abs(high / scale)
-    zero = by_least if nearer else by_most
-    return scale, qmin if zero < qmin else qmax if zero > qmax else round(zero)
+    zero = qmin - below if abs(qmin) - abs(below) < abs(qmax) - abs(above) else qmax - above
+    if middle:
+        zero = (qmin + qmax) / 2
+    return scale, qmin if not zero >= qmin else qmax if zero > qmax else round(zero)
 
 
 @offered()
