@@ -90,6 +90,16 @@ def test_groups(groups: int) -> None:
     assert wb.compiler.explain(compiled).calls == {"compiled": 1}
 
 
+def test_batch_norm_of_planes_of_one_place() -> None:
+    # In blocks of channels, as a convolution leaves them, and row by row.
+    def norm(a: Any, w: Any, g: Any, b: Any) -> Any:
+        return F.batch_norm(F.conv2d(a, w, padding=1), None, None, g, b, training=True)
+
+    for count in (5, 12):
+        given = drawn(count, 32, 1, 1), drawn(48, 32, 3, 3), drawn(48), drawn(48)
+        judged(norm, *given, steps=("batch norm own", "batch norm's gradient", "zeros"))
+
+
 @pytest.mark.parametrize("last", [False, True], ids=["rows", "last"])
 @pytest.mark.parametrize("sizes", [(4, 3, 5, 7), (3, 32, 4, 4), (9, 6), (5, 17, 1, 1)], ids=str)
 def test_batch_norm(sizes: tuple[int, ...], last: bool) -> None:

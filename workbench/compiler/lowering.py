@@ -109,11 +109,11 @@ class Plan:
 
     def share_arena(self, other: Plan) -> None:
         """Work in the memory that another plan works in, which runs before or behind this one."""
-        programs = [
-            part.program for plan in (other, self) for part in plan.parts if isinstance(part, NativePart)
-        ]
-        for one in programs[1:]:
-            one.share_arena(programs[0])
+        theirs, ours = (
+            [part.program for part in plan.parts if isinstance(part, NativePart)] for plan in (other, self)
+        )
+        for one in ours if theirs else ():
+            one.share_arena(theirs[0])
 
     def run(self, arrays: list[Any]) -> Any:
         """Return what the graph gives for these arrays; None where only the ops themselves say what it is."""

@@ -16,10 +16,11 @@ struct Strips {
     std::int64_t blocks, block_step, strips, strip_step, rows, channels;
 
     explicit Strips(const Images& images) {
-        blocks = images.blocks, block_step = images.values();
-        const bool one = images.blocks == 1;
+        // Of planes of one place all channels lie beside each other, in blocks or not.
+        const bool one = images.blocks == 1 || images.high * images.wide == 1;
+        blocks = one ? 1 : images.blocks, block_step = images.values();
         strips = one ? 1 : images.count, strip_step = images.blocks * images.values();
-        rows = images.high * images.wide * (one ? images.count : 1), channels = images.channels;
+        rows = images.high * images.wide * (one ? images.count : 1), channels = one ? images.blocks * images.channels : images.channels;
     }
     std::int64_t count() const { return strips * rows; }
     std::int64_t all_channels() const { return blocks * channels; }

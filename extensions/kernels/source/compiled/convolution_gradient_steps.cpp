@@ -77,7 +77,11 @@ std::vector<int> Program::convolution_weight_gradient(int gradient, int x, const
     const int whole = add_plain(g.whole);
     if (g.shortened()) {
         const std::size_t bytes = at(whole).layout.get_size();
-        add_loop("zeros", {whole}, 1, [bytes](void* const* places) { std::memset(places[0], 0, bytes); });
+        add_loop("zeros", {whole}, thread_count(), [bytes](void* const* places) {
+            parallel_for(static_cast<std::int64_t>(bytes), 1 << 20, [&](std::int64_t begin, std::int64_t end) {
+                std::memset(static_cast<char*>(places[0]) + begin, 0, static_cast<std::size_t>(end - begin));
+            });
+        });
     }
     const int taps = add_slot_in(taps_layout(g, whole_layout(g)), at(whole).space, true);
     use_threads(thread_count());
