@@ -22,6 +22,8 @@ export const GRAPH_CSS = `
   background: var(--wb-paper); }
 .wb-graph-field[data-drag] { cursor: grabbing; }
 .wb-graph-field > svg { position: absolute; inset: 0; width: 100%; height: 100%; user-select: none; -webkit-user-select: none; }
+/* What slides is painted beyond the window, too, and kept as it is painted. */
+.wb-graph-field > svg[data-slides] { overflow: visible; will-change: transform; }
 .wb-g-node, .wb-g-scope { cursor: pointer; }
 .wb-g-node > rect:first-child { fill: var(--wb-paper); stroke: var(--wb-line-strong); stroke-width: 1.25; }
 .wb-g-node:hover > rect:first-child, .wb-g-folded:hover > rect:first-child { stroke: var(--wb-ink); }

@@ -99,6 +99,8 @@ export class Scene {
   private paint: Paint | null = null;
   private placed: Labels | null = null;
   private strokes: readonly Stroke[] = [];
+  /** From afar: the camera and the marks that what is in the page was drawn for. */
+  private standing: { readonly camera: Camera; readonly marks: Marks } | null = null;
   /** The part of the world whose edges are in the page. */
   private drawn: Rim | null = null;
   private litKey = '';
@@ -127,6 +129,7 @@ export class Scene {
     this.titleElements.clear();
     this.labelElements.clear();
     this.litKey = '';
+    this.standing = null;
     this.strokes = layout.routes.map(strokeOf);
     this.drawn = null;
     this.placed = new Labels(layout, look);
@@ -136,16 +139,21 @@ export class Scene {
   /** Draws what this camera sees. */
   draw(camera: Camera, width: number, height: number, marks: Marks): void {
     const { layout } = this;
-    if (!layout) {
+    if (!layout || this.slid(camera, width, height, marks)) {
       return;
     }
     this.world.setAttribute('transform', `translate(${camera.x} ${camera.y}) scale(${camera.scale})`);
+    const afar = camera.scale < FAR_SCALE;
+    this.svg.toggleAttribute('data-slides', afar);
+    this.svg.style.transform = '';
+    this.standing = afar ? { camera, marks } : null;
     // With a margin, so that nothing appears at the very rim while the picture moves.
+    const [across, down] = afar ? [width, height] : [60 * camera.scale, 60 * camera.scale];
     const window = {
-      left: -camera.x / camera.scale - 60,
-      top: -camera.y / camera.scale - 60,
-      right: (width - camera.x) / camera.scale + 60,
-      bottom: (height - camera.y) / camera.scale + 60
+      left: (-camera.x - across) / camera.scale,
+      top: (-camera.y - down) / camera.scale,
+      right: (width - camera.x + across) / camera.scale,
+      bottom: (height - camera.y + down) / camera.scale
     };
     const seen = [...layout.boxes.values()].filter(
       box =>
@@ -154,9 +162,10 @@ export class Scene {
         box.y < window.bottom &&
         box.y + box.height > window.top
     );
-    const far = camera.scale < FAR_SCALE || seen.length > FAR_COUNT;
+    const far = afar || seen.length > FAR_COUNT;
     this.far.style.display = far ? '' : 'none';
     this.heads.style.display = far ? 'none' : '';
+    this.titles.style.display = far ? 'none' : '';
     const wanted = far
       ? seen
           .filter(box => isOpen(box) || box.item.id === marks.selected || marks.found.has(box.item.id))
@@ -166,6 +175,23 @@ export class Scene {
     this.line(far ? EVERYWHERE : window);
     this.light(marks);
     this.label(layout, camera, window, far, marks);
+  }
+
+  /**
+   * Slides what is drawn, where only that is asked for: from afar a picture has more in it than a browser paints in one
+   * frame, and what is painted once can be moved. False where it must be painted anew.
+   */
+  private slid(camera: Camera, width: number, height: number, marks: Marks): boolean {
+    const { standing } = this;
+    if (standing?.camera.scale !== camera.scale || !alike(standing.marks, marks)) {
+      return false;
+    }
+    const [x, y] = [camera.x - standing.camera.x, camera.y - standing.camera.y];
+    if (Math.abs(x) > width || Math.abs(y) > height) {
+      return false;
+    }
+    this.svg.style.transform = x === 0 && y === 0 ? '' : `translate(${x}px, ${y}px)`;
+    return true;
   }
 
   /** Draws the edges that a window sees, and some around it: a path of all of them takes long to paint near by. */
@@ -297,6 +323,15 @@ export class Scene {
 
 function isOpen(box: Box): box is Box & { readonly item: Extract<Item, { kind: 'scope' }> } {
   return box.item.kind === 'scope' && box.item.open;
+}
+
+function alike(one: Marks, other: Marks): boolean {
+  return (
+    one.selected === other.selected &&
+    one.hovered === other.hovered &&
+    one.found.size === other.found.size &&
+    [...one.found].every(id => other.found.has(id))
+  );
 }
 
 function isLit(route: Route, marks: Marks): boolean {
