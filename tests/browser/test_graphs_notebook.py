@@ -30,8 +30,12 @@ def test_every_cell_runs_or_is_refused_with_a_reason(lab: Lab, root: Path) -> No
     expect(drawn.locator(".wb-view")).to_be_visible()
     expect(drawn).to_contain_text("conv1")
     expect(lab.cell(shown("if x.amax() > 1"))).to_contain_text("jit.script")
-    for word in ("graph.diff(net, bounded)", "graph_diff(model", "found = graph.diff"):
+    views = ("graph.diff(net, bounded)", "graph_diff(model", "found = graph.diff", "halved = graph.check")
+    for word in (*views, "wb.widgets.graph(voice.graph)"):
         expect(lab.cell(shown(word)).locator(".wb-view")).to_be_visible()
     expect(lab.cell(shown("graph.diff(net, bounded)"))).to_contain_text("clamp")
     expect(lab.cell(shown("wb.compiler.explain"))).to_contain_text("steps")
     expect(lab.cell(shown("mended.remove"))).to_contain_text("the same answers: True")
+    kept = lab.cell(shown("voice-16kHz.wb"))
+    for words in ("the file: 373 nodes", "at 16 kHz: 186 nodes", "the same answers: True"):
+        expect(kept).to_contain_text(words)
