@@ -143,3 +143,13 @@ def test_fusing_leaves_a_legal_graph_that_computes_the_same() -> None:
     assert {one.kind for one in fused.functions.values()} == {"fused_elementwise"}
     for have, want in zip(run(fused, *tensors), run(graph, *tensors), strict=True):
         np.testing.assert_array_equal(have.numpy(), want.numpy())
+
+
+def test_a_result_is_not_written_over_what_another_view_still_shows() -> None:
+    # The product is read for the last time, twice: as it lies and turned.
+    def function(x: Any, y: Any) -> Any:
+        product = x @ y
+        return (product + product.mT * 2).relu() - product
+
+    report = held(function, floats(40, 6), floats(6, 40), rtol=1e-5, atol=1e-5)
+    assert steps_of(report)["chain"] == 1

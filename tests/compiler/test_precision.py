@@ -91,7 +91,8 @@ def test_networks_are_as_exact_as_under_autocast(name: str) -> None:
     report = wb.compiler.explain(compiled)
     (program,) = report.programs
     assert report.calls == {"compiled": 2} and report.precision == "bfloat16"
-    assert program.gives["bfloat16"] > program.gives["float32"]
+    layers = [one for one in program.steps if one.startswith(("convolution", "linear", "product "))]
+    assert layers and all("bf16" in one for one in layers)
     assert "computes in bfloat16" in str(report) and "bfloat16 in " in str(report)
 
 
@@ -149,7 +150,8 @@ def test_what_is_not_finite_runs_as_it_is_written() -> None:
     x[0, 0, 0, 0] = float("nan")
     with wb.no_grad():
         assert bool(compiled(x).isnan().any())
-    assert list(wb.compiler.explain(compiled).calls) == ["an input has values that are not finite"]
+    (reason,) = wb.compiler.explain(compiled).calls
+    assert reason == "a value is not finite, or so large that sums of it may not be"
 
 
 @narrow

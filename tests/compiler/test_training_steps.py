@@ -295,6 +295,20 @@ def test_reductions(name: str, keepdim: bool, dim: tuple[int, ...] | None, last:
     assert any(f"{name} own" in one.steps for one in wb.compiler.explain(compiled).programs)
 
 
+@pytest.mark.parametrize("dim", [(1, 3), (1,), (0, 2), (1, 2, 3), (2, 3), (0, 2, 3)], ids=str)
+@pytest.mark.parametrize("name", ["sum", "amax"])
+def test_reductions_behind_a_convolution(name: str, dim: tuple[int, ...]) -> None:
+    # In blocks of channels, as oneDNN leaves them: one dim is two.
+    def reduced(a: Any, w: Any) -> Any:
+        return getattr(F.conv2d(a, w).relu(), name)(dim)
+
+    compiled = wb.compile(reduced)
+    a, w = drawn(2, 3, 12, 11), drawn(32, 3, 3, 3).requires_grad_()
+    close(compiled(a, w), reduced(a, w))
+    forward, *_ = wb.compiler.explain(compiled).programs
+    assert f"{name} own" in forward.steps
+
+
 def network() -> Any:
     wb.manual_seed(3)
     return nn.Sequential(

@@ -180,7 +180,7 @@ class Compiled:
                 return self._as_written(self.versions[key].refusal, arguments, keywords)
         result = plan.run(payloads)
         if result is None:
-            return self._as_written("an input has values that are not finite", arguments, keywords)
+            return self._as_written(_BEYOND, arguments, keywords)
         self.ran["compiled"] += 1
         return result if version.form is None else version.form(result)
 
@@ -407,6 +407,7 @@ class _Call:
 
 
 _RECORDED = "gradients are recorded, and the backend makes no programs of them: call it under wb.no_grad()"
+_BEYOND = "a value is not finite, or so large that sums of it may not be"
 _TOO_MANY = (
     f"more than {MOST_VERSIONS} kinds of arguments came, as by a number that changes: give it as a tensor"
 )

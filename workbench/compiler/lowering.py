@@ -390,7 +390,7 @@ class Lowering:
             return str(refusal)
         # oneDNN has not every step on every processor.
         except RuntimeError as refusal:
-            return f"oneDNN has no such step here: {refusal}"
+            return f"there is no such step here: {refusal}"
         slots = [found] if isinstance(found, int) else found
         # Results that are only there for gradients.
         if any(one in self.last for one in outputs[len(slots) :]):

@@ -26,7 +26,7 @@ def lower_precision(graph: Graph, dtype: Any) -> Graph:
     """Return a graph that computes its products in `dtype`, bfloat16 or float16; what goes in and out keeps its type.
 
     Convolutions, linear maps and products read and give narrow values, and so does what follows them: sums,
-    activations, pooling, norms and softmax (which compute in float32 inside) and whatever moves values. Other
+    activations, pooling, norms (which compute in float32 inside) and whatever moves values. Other
     elementwise ops compute in float32 on narrow values, and round what they give once. Ops whose record says that they
     need range or digits (``wide``, as autocast asks) and all others read and give float32. Constants become narrow
     beforehand.
@@ -50,7 +50,7 @@ def lower_precision(graph: Graph, dtype: Any) -> Graph:
 
 _KEPT = (
     ops.relu, ops.hardtanh, ops.hardswish, ops.silu, ops.sigmoid, ops.gelu, ops.gelu_tanh, ops.tanh, ops.max_pool2d,
-    ops.avg_pool2d, ops.mean, ops.cat, ops.softmax, ops.layer_norm,
+    ops.avg_pool2d, ops.mean, ops.cat, ops.layer_norm,
 )  # fmt: skip
 """What reads and gives narrow values where one of its operands is narrow, beside what moves values."""
 

@@ -1,4 +1,6 @@
 // Attention by head, as the eager kernel does it: heads stay where the projections left them, and scores in the cache.
+#include <cmath>
+
 #include "attention_steps.hpp"
 
 namespace workbench::compiled {
@@ -6,11 +8,8 @@ int Program::attention(int query, int key, int value, int mask, float scale, boo
     // In float32, as the eager kernel does it; what is given and what it gives may be narrower.
     const Storage narrow = type(query);
     for (int* one : {&query, &key, &value}) *one = cast(*one, Storage::float32);
-    if (mask >= 0) {
-        // Infinities are how a mask says what is not seen.
-        spaces_[static_cast<std::size_t>(at(mask).space)].infinite = true;
-        mask = cast(mask, Storage::float32);
-    }
+    if (mask >= 0) mask = cast(mask, Storage::float32);
+    if (causal) expect_finite({query, key, value});
     for (int* one : {&query, &key, &value})
         if (!fits(at(*one).layout)) *one = plain(*one);
     std::vector<std::pair<int, int>> arguments{{0, query}, {0, key}, {0, value}};
@@ -46,6 +45,9 @@ int Program::attention(int query, int key, int value, int mask, float scale, boo
         attend(a, b, c, m, {scale, causal}, y, nullptr);
     };
     add_step(std::move(step));
+    // Means of the values, unless a mask leaves a row nothing to see. It is not asked how large it is: infinities are how it says so.
+    const double width = static_cast<double>(q.shape[3]) * std::abs(static_cast<double>(scale));
+    if (mask < 0) bounded(made, [=] { return width * bound(query) * bound(key) <= 1e37 ? bound(value) : HUGE_VAL; });
     return cast(made, narrow);
 }
 

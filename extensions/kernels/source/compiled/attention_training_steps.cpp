@@ -48,8 +48,6 @@ Program::Attended Program::attended(int query, int key, int value, int mask, int
     if (sizes.size() != 4) refuse("attention's mask does not stretch to " + text(scores));
     for (std::size_t i = 0; i < 4; ++i)
         if ((sizes[i] != 1 || i == 3) && sizes[i] != scores[i]) refuse("attention's mask does not stretch to " + text(scores));
-    // Infinities are how a mask says what is not seen.
-    spaces_[static_cast<std::size_t>(at(mask).space)].infinite = true;
     const Layout lies = at(mask).layout;
     if (lies.get_inner_nblks() || (sizes[3] > 1 && lies.get_strides()[3] != 1)) given.mask = plain(mask);
     return given;
@@ -58,8 +56,7 @@ Program::Attended Program::attended(int query, int key, int value, int mask, int
 // The result, and for each query the logarithm of the sum of its exponentials.
 std::vector<int> Program::attention_kept(int query, int key, int value, int mask, int seed, double scale, bool causal, double dropout) {
     const Attended given = attended(query, key, value, mask, seed);
-    // What a causal call does not look at is left out: the ops add and multiply it.
-    hides_nan_ = hides_nan_ || causal;
+    if (causal) expect_finite({given.query, given.key, given.value});
     const Dims q = shape(query), result{q[0], q[1], q[2], shape(value)[3]};
     const int made = add_slot(like(result, at(given.query).layout), true), normals = add_plain({q[0], q[1], q[2]});
     std::vector<int> slots{given.query, given.key, given.value, made, normals};
@@ -78,7 +75,7 @@ std::vector<int> Program::attention_kept(int query, int key, int value, int mask
 std::vector<int> Program::attention_gradient(int gradient, int query, int key, int value, int output, int normals, int mask, int seed,
                                              double scale, bool causal, double dropout) {
     const Attended given = attended(query, key, value, mask, seed);
-    hides_nan_ = hides_nan_ || causal;
+    if (causal) expect_finite({given.query, given.key, given.value});
     for (int* one : {&gradient, &output})
         if (!fits(at(*one).layout)) *one = plain(*one);
     const Dims q = shape(query), result{q[0], q[1], q[2], shape(value)[3]};

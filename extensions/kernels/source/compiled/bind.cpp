@@ -91,6 +91,7 @@ void bind_program(nb::module_& module) {
         .def("batch_norm", &Program::batch_norm)
         .def("batch_norm_gradient", &Program::batch_norm_gradient)
         .def("running_statistics", &Program::running_statistics)
+        .def("bound", &Program::bound)
         .def("reduce", &Program::reduce)
         .def("linear",
              [](Program& self, int x, std::int64_t key, nb::handle weight, std::int64_t bias_key, nb::handle bias,

@@ -281,7 +281,8 @@ void bind_chain(nb::module_& kernels) {
                  new (self) Chain(std::move(code));
              },
              arg("type"), arg("inputs"), arg("outputs"), arg("constants"), arg("temporaries"), arg("instructions"))
-        .def("__call__", &call, arg("arrays"));
+        .def("__call__", &call, arg("arrays"))
+        .def("bounds", &Chain::bounds, arg("inputs"));
     // What there is, by name: its number, how many operands it reads, and how many numbers.
     nb::dict known;
     for (std::size_t i = 0; i < std::size(operations); ++i)

@@ -103,6 +103,9 @@ class Chain {
     // where there are no other results.
     void run(const ChainPlan& plan, const void* const* inputs, void* const* outputs) const;
 
+    // How large results are at most, none of them NaN, for inputs that are so; infinity where that is not known.
+    std::vector<double> bounds(const std::vector<double>& inputs) const;
+
     const ChainCode& code() const { return code_; }
     // Whether values are dropped by their places, which are counted row by row: results have to lie so.
     bool draws() const { return !seeds_.empty(); }

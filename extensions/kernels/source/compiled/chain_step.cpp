@@ -91,6 +91,11 @@ std::vector<int> Program::chain(std::shared_ptr<const Chain> chain, std::vector<
         made.push_back(may ? add_slot_in(layout, at(old).space, true) : add_slot_of(of, layout, true));
         slots_.back().single = sizes.empty();
         arguments.emplace_back(0, made.back());
+        bounded(made.back(), [this, chain, inputs, i] {
+            std::vector<double> given;
+            for (const int x : inputs) given.push_back(bound(x));
+            return chain->bounds(given)[i];
+        });
     }
     Step step;
     step.name = "chain of " + std::to_string(chain->code().instructions.size() - 1);

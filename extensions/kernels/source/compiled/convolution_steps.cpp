@@ -9,9 +9,11 @@ Layout channels_last(const Dims& sizes, Kind kind) { return describe(sizes, chan
 }  // namespace
 
 // `weights` adds the weight, in the layout that is wanted, and the bias.
-int Program::convolve(const Geometry<2>& g, int x, bool bias, const std::vector<After>& after, const Weights& weights) {
+int Program::convolve(const Geometry<2>& g, int x, bool bias, const std::vector<After>& after, const Weights& weights,
+                      const std::function<double()>& sum) {
     const Kind kind = at(x).layout.get_data_type();
     const Layout bias_layout = bias ? plain_layout({g.output[1]}, kind) : Layout();
+    expect_no_overflow(after, {x}, sum);
     use_threads(workers_for(g.products()));
 
     std::vector<Layout> sources{describe_freely(g.input, kind)};
@@ -45,7 +47,7 @@ int Program::convolve(const Geometry<2>& g, int x, bool bias, const std::vector<
     arguments.emplace_back(DNNL_ARG_DST, made);
     use_threads(workers_for(g.products()));
     add("convolution", description, std::move(arguments), g.products());
-    return made;
+    return bounded(made, [this, sum, kept] { return after_all(sum(), kept); });
 }
 
 int Program::convolution(int x, std::int64_t key, const AnyArray& weight, std::int64_t bias_key,
@@ -53,6 +55,8 @@ int Program::convolution(int x, std::int64_t key, const AnyArray& weight, std::i
                          std::int64_t groups, const std::vector<After>& after) {
     const Geometry<2> g = geometry(shape(x), weight.shape(), stride, padding, dilation, groups);
     expect_type(x, weight, bias);
+    const double heaviest = store_->heaviest(key, weight);
+    const double added = bias ? largest_value(bias->type(), bias->data(), count_of(bias->shape())) : 0;
     return convolve(g, x, bias.has_value(), after, [&](Arguments& arguments, const Layout& wanted) {
         // Taps that meet nothing but padding are left out, which depends on the sizes: such a weight is another to the store.
         const void* first = static_cast<const char*>(weight.data()) + g.offset * static_cast<std::int64_t>(size_of_value(weight.type()));
@@ -61,7 +65,7 @@ int Program::convolution(int x, std::int64_t key, const AnyArray& weight, std::i
         arguments.emplace_back(DNNL_ARG_WEIGHTS, keep(part, first, plain_weight, wanted));
         const Layout of_bias = plain_layout({g.output[1]}, weight.kind());
         if (bias) arguments.emplace_back(DNNL_ARG_BIAS, keep(bias_key, bias->data(), of_bias, of_bias));
-    });
+    }, [=] { return heaviest * bound(x) + added; });
 }
 
 int Program::convolution_with(int x, int weight, int bias, const Dims& stride, const Dims& padding, const Dims& dilation,
@@ -71,6 +75,8 @@ int Program::convolution_with(int x, int weight, int bias, const Dims& stride, c
     return convolve(g, x, bias >= 0, after, [&](Arguments& arguments, const Layout& wanted) {
         arguments.emplace_back(DNNL_ARG_WEIGHTS, laid(taps_of(weight, g), wanted));
         if (bias >= 0) arguments.emplace_back(DNNL_ARG_BIAS, plain(bias));
+    }, [=, terms = static_cast<double>(g.products() / count_of(g.output))] {
+        return terms * bound(x) * bound(weight) + (bias >= 0 ? bound(bias) : 0);
     });
 }
 

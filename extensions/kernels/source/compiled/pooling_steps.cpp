@@ -70,7 +70,8 @@ int Program::pool(int x, const std::string& kind, const Dims& kernel, const Dims
     const Dims sizes = shape(x);
     const auto [result, after, gaps] = windows(sizes, kernel, stride, padding, dilation);
     const auto algorithm = kind == "max" ? dnnl::algorithm::pooling_max : average(kind == "average_padded");
-    if (kind == "max") hides_nan_ = true;
+    // A maximum of oneDNN's leaves NaN out.
+    if (kind == "max") expect_finite({x});
     const Kind values = at(x).layout.get_data_type();
     if (!at(x).settled) x = laid(x, describe(sizes, channels_last_strides(sizes), values));
     const std::int64_t products = count_of(result) * kernel[0] * kernel[1];
@@ -79,7 +80,7 @@ int Program::pool(int x, const std::string& kind, const Dims& kernel, const Dims
                                                             describe_freely(result, values), stride, kernel, gaps, padding, after, with_own_room());
     const int made = add_slot(description.dst_desc(), true);
     add("pooling", description, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, made}}, 8 * products);
-    return made;
+    return alike_values(made, x);
 }
 
 std::vector<int> Program::max_pool(int x, const Dims& kernel, const Dims& stride, const Dims& padding, const Dims& dilation) {

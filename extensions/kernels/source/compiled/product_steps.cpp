@@ -34,7 +34,7 @@ int Program::as_rows(int x) {
     std::int64_t rows = 1;
     for (std::size_t i = 0; i + 1 < sizes.size(); ++i) rows *= sizes[i];
     const int from = plain(x);
-    return add_slot_in(plain_layout({rows, sizes.back()}), at(from).space, at(from).settled);
+    return alike_values(add_slot_in(plain_layout({rows, sizes.back()}), at(from).space, at(from).settled), from);
 }
 
 int Program::multiplied(int a, int b, bool transposed, int bias, bool relu) {
@@ -51,6 +51,10 @@ int Program::multiplied(int a, int b, bool transposed, int bias, bool relu) {
     const int made = add_plain(sizes);
     std::vector<int> slots{a, b, made};
     if (bias >= 0) slots.push_back(bias);
+    if (!relu)
+        bounded(made, [=, terms = static_cast<double>(left.columns)] {
+            return terms * bound(a) * bound(b) + (bias >= 0 ? bound(bias) : 0);
+        });
     add_loop(bias >= 0 || relu ? "layer own" : "product own", slots, workers_for(left.rows * left.columns * right.columns),
              [=](void* const* at) {
                  const auto* x = static_cast<const float*>(at[0]) + left.offset;
@@ -98,10 +102,14 @@ int Program::linear(int x, std::int64_t key, const AnyArray& weight, std::int64_
         if (one.what == dnnl::algorithm::binary_add) {
             const int slot = plain(one.slot);
             one.over = one.over && slot == one.slot;
-            one.slot = add_slot_in(result, at(slot).space, true);
+            one.slot = alike_values(add_slot_in(result, at(slot).space, true), slot);
         }
         kept.push_back(one);
     }
+    const double heaviest = store_->heaviest(key, weight);
+    const double added = bias ? largest_value(bias->type(), bias->data(), wide) : 0;
+    const auto sum = [=] { return heaviest * bound(x) + added; };
+    expect_no_overflow(kept, {x}, sum);
     const int from = plain(x), rows_of_x = add_slot_in(source, at(from).space, true);
     std::vector<std::pair<int, int>> arguments;
     const auto with = attributes(kept, result, arguments);
@@ -113,7 +121,7 @@ int Program::linear(int x, std::int64_t key, const AnyArray& weight, std::int64_
     const int made = result_for(result, kept);
     arguments.emplace_back(DNNL_ARG_DST, made);
     add("linear", description, std::move(arguments), products);
-    return add_slot_in(plain_layout(whole, kind), at(made).space, true);
+    return bounded(add_slot_in(plain_layout(whole, kind), at(made).space, true), [=] { return after_all(sum(), kept); });
 }
 
 // a [..., M, K] times b [..., K, N], or with `transposed` b [..., N, K]; `scale` times the result.
@@ -139,15 +147,15 @@ int Program::matmul(int a, int b, bool transposed, float scale, const std::vecto
     if (scale != 1.f) kept.insert(kept.begin(), After{dnnl::algorithm::eltwise_linear, scale, 0.f, -1, false});
     std::vector<std::pair<int, int>> arguments;
     const Layout lies = plain_layout(result, left.get_data_type());
-    const bool hides = hides_nan_;
+    const auto sum = [=, terms = static_cast<double>(left.get_dims().back())] { return terms * bound(a) * bound(b); };
+    expect_no_overflow(kept, {a, b}, sum);
     const auto with = attributes(kept, lies, arguments);
-    if (after.empty()) hides_nan_ = hides;  // a factor hides nothing
     const dnnl::matmul::primitive_desc description(engine(), left, right, lies, with);
     const int b_seen = add_slot_in(right, at(b).space, true);
     const int made = result_for(lies, kept);
     arguments.insert(arguments.end(), {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b_seen}, {DNNL_ARG_DST, made}});
     add("product", description, std::move(arguments), products);
-    return made;
+    return bounded(made, [=] { return after_all(sum(), kept); });
 }
 
 }  // namespace workbench::compiled

@@ -39,6 +39,18 @@ std::shared_ptr<Buffer<std::uint8_t>> Store::packed(std::int64_t key, const void
     return memory;
 }
 
+double Store::heaviest(std::int64_t key, const AnyArray& weight) {
+    {
+        std::lock_guard lock(store_mutex());
+        if (const auto known = heaviest_.find(key); known != heaviest_.end()) return known->second;
+    }
+    const std::int64_t rows = weight.shape().at(0);
+    // Sums of floats are rounded, the more the longer they are.
+    const double found = 1.01 * heaviest_row(weight.type(), weight.data(), rows, count_of(weight.shape()) / rows);
+    std::lock_guard lock(store_mutex());
+    return heaviest_[key] = found;
+}
+
 std::int64_t Store::bytes() const {
     std::lock_guard lock(store_mutex());
     return std::accumulate(known_.begin(), known_.end(), std::int64_t{0}, [](std::int64_t sum, const auto& one) {
@@ -94,19 +106,30 @@ int Program::input(const Dims& shape, Storage type, bool channels_last) {
     const Kind kind = kind_of_values(type);
     const int slot = add_slot_of(type, channels_last ? describe(shape, channels_last_strides(shape), kind) : plain_layout(shape, kind), false);
     slots_.back().single = shape.empty();
-    Space& space = spaces_.back();
-    space.where = Space::Where::input, space.number = static_cast<int>(inputs_.size());
+    return given(slot);
+}
+
+int Program::given(int slot) {
+    const auto number = static_cast<std::size_t>(at(slot).space);
+    spaces_[number].where = Space::Where::input, spaces_[number].number = static_cast<int>(inputs_.size());
     inputs_.push_back(slot);
-    return slot;
+    return bounded(slot, [this, number] {
+        switch (spaces_[number].type) {
+            case Storage::boolean: return 1.0;
+            case Storage::int32: return 0x1p31;
+            case Storage::int64: return 0x1p63;
+            default: break;
+        }
+        spaces_[number].relied_on = true;
+        return usual_values;
+    });
 }
 
 int Program::input_lying(const Lies& lies) {
     const int slot = add_slot_of(lies.type, lies.layout, true);
     slots_.back().single = lies.single;
-    Space& space = spaces_.back();
-    space.where = Space::Where::input, space.number = static_cast<int>(inputs_.size()), space.flat = true;
-    inputs_.push_back(slot);
-    return slot;
+    spaces_.back().flat = true;
+    return given(slot);
 }
 
 int Program::keep(std::int64_t key, const void* data, const Layout& from, const Layout& to) {
@@ -121,7 +144,10 @@ int Program::constant(std::int64_t key, nb::handle array, Storage type) {
     const Layout layout = plain_layout(given.shape(), kind_of_values(type));
     const int slot = keep(key, given.data(), layout, layout);
     slots_.back().settled = false, slots_.back().single = given.shape().empty(), spaces_.back().type = type;
-    return slot;
+    // Memory of the store, which stays.
+    return bounded(slot, [type, values = spaces_.back().memory, count = count_of(given.shape())] {
+        return largest_value(type, values->data(), count);
+    });
 }
 
 void Program::add_loop(const char* name, const std::vector<int>& slots, int threads, std::function<void(void* const*)> loop) {
@@ -155,7 +181,7 @@ int Program::laid(int x, const Layout& layout) {
     slots_.back().single = at(x).single;
     move("turn", x, slot);
     turned_[{x, order}] = slot;
-    return slot;
+    return alike_values(slot, x);
 }
 
 // Values into another order, of the same type or another one that oneDNN knows.
@@ -196,7 +222,6 @@ dnnl::primitive_attr Program::attributes(const std::vector<After>& after, const 
     dnnl::post_ops operations;
     for (const After& one : after) {
         if (one.what != dnnl::algorithm::binary_add) {
-            hides_nan_ = true;
             operations.append_eltwise(one.what, one.alpha, one.beta);
         } else if (one.over) {
             operations.append_sum(1.f);
@@ -443,8 +468,8 @@ std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object
                 copy_values(of, copies.back().data(), order, held.back(), sizes, arrays[i].strides());
                 held.back() = copies.back().data();
             }
-            const bool checked = hides_nan_ && !spaces_[static_cast<std::size_t>(at(inputs_[i]).space)].infinite;
-            if (checked && !all_finite(of, held.back(), count_of(sizes))) return std::nullopt;
+            const bool relied_on = spaces_[static_cast<std::size_t>(at(inputs_[i]).space)].relied_on;
+            if (relied_on && !all_within(of, held.back(), count_of(sizes), usual_values)) return std::nullopt;
         }
         auto frame = take_frame();
         // Slots that lie in what this run is given, and in what it gives.

@@ -35,6 +35,8 @@ class Store {
     // The weight called `key`, lying as `to`; `from` says how it lies at `data`.
     std::shared_ptr<Buffer<std::uint8_t>> packed(std::int64_t key, const void* data, const Layout& from, const Layout& to);
     std::int64_t bytes() const;
+    // No more than which the outputs of a layer are for inputs of at most one: the largest sum of a row of magnitudes.
+    double heaviest(std::int64_t key, const AnyArray& weight);
 
    private:
     struct Packed {
@@ -42,6 +44,7 @@ class Store {
         std::shared_ptr<Buffer<std::uint8_t>> memory;
     };
     std::multimap<std::int64_t, Packed> known_;
+    std::map<std::int64_t, double> heaviest_;
 };
 
 // Where values lie. Several slots may share one room: a view, or a result that is written over an operand.
@@ -54,7 +57,7 @@ struct Space {
     std::size_t offset = 0;                              // in the arena
     std::shared_ptr<Buffer<std::uint8_t>> memory;        // of what is kept
     int number = 0;                                      // of the input or output
-    bool infinite = false;                               // an input that may have infinities
+    bool relied_on = false;                              // an input of which a step behind needs to know how large it is
     bool flat = false;                                   // given, or taken, as memory in the order of its layout
 };
 
@@ -63,6 +66,8 @@ struct Slot {
     int space;
     bool settled;  // a step chose how it lies: those behind it had better take it so
     bool single = false;  // a number without dims, which lies as one value
+    // No value is larger, and none is NaN: asked where a step relies on it, see bounds.cpp. Infinity, or nothing, where that is not known.
+    std::function<double()> bound{};
 };
 
 // What is done to a result while it is in registers.
@@ -91,6 +96,10 @@ using Arguments = std::vector<std::pair<int, int>>;
 
 // Thrown by a loop that was given numbers for which only the ops themselves say what comes of them.
 struct OutOfRange {};
+
+// What inputs are taken to be at most, where that matters, and values in between that are looked at: what networks compute with is far
+// smaller, and far larger is what float32 holds. Numbers beyond are computed by the ops themselves.
+constexpr double usual_values = 1 << 30;
 
 // Memory that values lie in while a program runs.
 struct Arena {
@@ -202,6 +211,8 @@ class Program {
     // The results; none where an input has values of which a step of this program would make something else than they are.
     std::optional<std::vector<nb::object>> run(const std::vector<nb::object>& inputs);
 
+    // How large the values of a slot are at most, none of them NaN; infinity where that is not known.
+    double bound(int x);
     Dims shape(int x) const { return at(x).single ? Dims{} : Dims(at(x).layout.get_dims()); }
     Storage type(int x) const { return spaces_[static_cast<std::size_t>(at(x).space)].type; }
     int widened(int x);
@@ -216,11 +227,20 @@ class Program {
     int add_slot_of(Storage type, const Layout& layout, bool settled);  // where the layout does not say the type
     int add_slot_in(const Layout& layout, int space, bool settled);
     int add_plain(const Dims& shape, Storage type = Storage::float32);
+    int given(int slot);  // an input
     int narrowed(int x);
     int keep(std::int64_t key, const void* data, const Layout& from, const Layout& to);
     template <typename Description>
     void add(const char* name, const Description& description, std::vector<std::pair<int, int>> arguments, std::int64_t products);
     void add_step(Step step);
+    int bounded(int x, std::function<double()> bound);  // says how large the values of a slot are
+    int alike_values(int x, int of);                    // says that they are those of another
+    void look(int x);                                   // a step that sees to it that they are as usual, where that is not known
+    // For what leaves values out that the ops add and multiply, as a causal call what it does not look at.
+    void expect_finite(std::initializer_list<int> slots);
+    double after_all(double sum, const std::vector<After>& after);
+    // Sees to it that nothing overflows in front of a function that makes a number of NaN. `sum` says how large the result is before.
+    void expect_no_overflow(const std::vector<After>& after, const std::vector<int>& operands, const std::function<double()>& sum);
     // A step of our own: what it reads, then what it writes, as pointers in this order.
     void add_loop(const char* name, const std::vector<int>& slots, int threads, std::function<void(void* const*)> loop);
     // Refuses weights of another type than what they are multiplied with.
@@ -246,7 +266,9 @@ class Program {
     Images images_of(int x) const;
     Layout alike(int x, const Dims& sizes, Kind kind = Kind::f32) const;
     using Weights = std::function<void(Arguments&, const Layout&)>;
-    int convolve(const Geometry<2>& g, int x, bool bias, const std::vector<After>& after, const Weights& weights);
+    // `sum` says how large what is added up is at most, the bias with it.
+    int convolve(const Geometry<2>& g, int x, bool bias, const std::vector<After>& after, const Weights& weights,
+                 const std::function<double()>& sum);
     int taps_of(int weight, const Geometry<2>& g);
     const Slot& at(int x) const;
     bool may_write(int x) const { return spaces_[static_cast<std::size_t>(at(x).space)].where == Space::Where::arena; }
@@ -264,7 +286,7 @@ class Program {
     std::vector<Step> steps_;
     std::vector<int> inputs_, results_;
     std::map<std::pair<int, std::string>, int> turned_;
-    bool hides_nan_ = false, finished_ = false;
+    bool finished_ = false;
     std::size_t arena_ = 0, unshared_ = 0;
     std::vector<std::unique_ptr<Frame>> frames_;  // that no thread runs in
     std::shared_ptr<Arenas> arenas_ = std::make_shared<Arenas>();

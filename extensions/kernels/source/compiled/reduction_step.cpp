@@ -48,7 +48,8 @@ int Program::reduce(int x, const std::string& kind, const Dims& dim, bool keep) 
     add_loop((kind + " own").c_str(), {x, made}, thread_count(), [planned](void* const* places) {
         planned(static_cast<const float*>(places[0]), static_cast<float*>(places[1]));
     });
-    return made;
+    const double terms = kind == "sum" ? static_cast<double>(count_of(sizes) / std::max<std::int64_t>(1, count_of(left))) : 1;
+    return bounded(made, [=] { return terms * bound(x); });
 }
 
 }  // namespace workbench::compiled

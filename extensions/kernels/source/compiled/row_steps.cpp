@@ -1,4 +1,6 @@
 // Steps of training on rows: normalised ones and their gradient, the logarithm of softmax, gradients of both, losses of classes.
+#include <cmath>
+
 #include "../layer_norm.hpp"
 #include "../nll_loss.hpp"
 #include "../softmax.hpp"
@@ -43,6 +45,10 @@ std::vector<int> Program::layer_norm_kept(int x, int weight, int bias, std::int6
         // The op has another way for rows that deviate by more than floats hold.
         for (std::int64_t row = 0; row < size.rows; ++row)
             if (!(deviations[row] > 0.f)) throw OutOfRange();
+    });
+    // Of n values none is further from their mean than the root of n deviations.
+    bounded(y, [=, root = std::sqrt(static_cast<double>(size.columns))] {
+        return root * (gain < 0 ? 1 : bound(weight)) + (offset < 0 ? 0 : bound(bias));
     });
     return {y, means, rstds};
 }

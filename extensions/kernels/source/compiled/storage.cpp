@@ -1,6 +1,9 @@
 #include "storage.hpp"
 
 #include <atomic>
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <map>
 
 #define WORKBENCH_LEAVES "leaves/finite.inl"
@@ -9,28 +12,36 @@
 namespace workbench::compiled {
 namespace {
 
-// Exponents of ones only. Plain code: these types are rarely given, and reading them is most of the time.
-bool finite_bits(const bfloat16* data, std::int64_t count) {
-    unsigned none = 0;
-    for (std::int64_t i = 0; i < count; ++i) none |= static_cast<unsigned>((data[i].bits & 0x7f80) == 0x7f80);
-    return !none;
+// Plain code: these types are rarely given, and reading them is most of the time.
+bool within(const bfloat16* data, std::int64_t count, double most) {
+    std::int32_t bits;
+    const auto wide = static_cast<float>(most);
+    std::memcpy(&bits, &wide, sizeof bits);
+    int beyond = 0;
+    for (std::int64_t i = 0; i < count; ++i) beyond |= (data[i].bits & 0x7fff) > bits >> 16;
+    return !beyond;
 }
-bool finite_bits(const double* data, std::int64_t count) {
+bool within(const double* data, std::int64_t count, double most) {
     bool found = true;
-    for (std::int64_t i = 0; i < count; ++i) found = found && data[i] - data[i] == 0.0;
+    for (std::int64_t i = 0; i < count; ++i) found = found && std::abs(data[i]) <= most;
     return found;
 }
-bool finite_bits(const float* data, std::int64_t count) { return LEAF(is_finite)(data, count); }
+bool within(const float* data, std::int64_t count, double most) {
+    std::int32_t bits;
+    const auto same = static_cast<float>(most);
+    std::memcpy(&bits, &same, sizeof bits);
+    return LEAF(is_within)(data, count, bits);
+}
 
 template <typename T>
-bool finite_values(const T* data, std::int64_t count) {
+bool values_within(const T* data, std::int64_t count, double most) {
     constexpr std::int64_t part = 1 << 16;
-    std::atomic<bool> finite{true};
+    std::atomic<bool> found{true};
     parallel_for((count + part - 1) / part, 8, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
-            if (!finite_bits(data + i * part, std::min(part, count - i * part))) finite.store(false);
+            if (!within(data + i * part, std::min(part, count - i * part), most)) found.store(false);
     });
-    return finite.load();
+    return found.load();
 }
 
 }  // namespace
@@ -91,13 +102,37 @@ void copy_values(Storage type, void* to, const Dims& target, const void* from, c
     }
 }
 
-bool all_finite(Storage type, const void* data, std::int64_t count) {
+bool all_within(Storage type, const void* data, std::int64_t count, double most) {
     switch (type) {
-        case Storage::float32: return finite_values(static_cast<const float*>(data), count);
-        case Storage::float64: return finite_values(static_cast<const double*>(data), count);
-        case Storage::bfloat16: return finite_values(static_cast<const bfloat16*>(data), count);
+        case Storage::float32: return values_within(static_cast<const float*>(data), count, most);
+        case Storage::float64: return values_within(static_cast<const double*>(data), count, most);
+        case Storage::bfloat16: return values_within(static_cast<const bfloat16*>(data), count, most);
         default: return true;
     }
+}
+
+double largest_value(Storage type, const void* data, std::int64_t count) {
+    double largest = 0;
+    with_type(type, [&](auto value) {
+        const auto* values = static_cast<const decltype(value)*>(data);
+        for (std::int64_t i = 0; i < count; ++i) {
+            const double one = std::abs(static_cast<double>(values[i]));
+            largest = one <= largest ? largest : one == one ? one : std::numeric_limits<double>::infinity();
+        }
+    });
+    return largest;
+}
+
+double heaviest_row(Storage type, const void* data, std::int64_t rows, std::int64_t columns) {
+    if (type == Storage::float32) return static_cast<double>(LEAF(heaviest_row)(static_cast<const float*>(data), rows, columns));
+    double heaviest = 0;
+    const auto* values = static_cast<const bfloat16*>(data);
+    for (std::int64_t row = 0; row < rows; ++row, values += columns) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < columns; ++i) sum += std::abs(static_cast<double>(static_cast<float>(values[i])));
+        if (!(sum <= heaviest)) heaviest = sum;
+    }
+    return heaviest;
 }
 
 }  // namespace workbench::compiled

@@ -91,7 +91,13 @@ class AnyArray {
 // Values of any type from one order into another; strides are in values.
 void copy_values(Storage type, void* to, const Dims& target, const void* from, const Dims& shape, const Dims& strides);
 
-// Whether no value is NaN or infinite; of whole numbers none is.
-bool all_finite(Storage type, const void* data, std::int64_t count);
+// Whether no value is NaN, or larger than `most`, which is a power of two; whole numbers are not looked at.
+bool all_within(Storage type, const void* data, std::int64_t count, double most);
+
+// The largest magnitude; infinity where a value is NaN.
+double largest_value(Storage type, const void* data, std::int64_t count);
+
+// The largest sum of the magnitudes of a row, of float32 or bfloat16; infinity or NaN where a value is.
+double heaviest_row(Storage type, const void* data, std::int64_t rows, std::int64_t columns);
 
 }  // namespace workbench::compiled

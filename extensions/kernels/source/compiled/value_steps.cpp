@@ -1,23 +1,25 @@
 // Steps on values as they lie: rows, joining, dropping, and views that move nothing.
 #include "../broadcast.hpp"
 #include "../dropout.hpp"
+#include "../softmax.hpp"
 #include "steps.hpp"
 
+#include <cmath>
 #include <cstring>
 
 namespace workbench::compiled {
 
+// As the eager kernel does it, in float32: rows of a mask's infinities, and NaN, are what they are there.
 int Program::softmax(int x, int axis) {
-    hides_nan_ = true;
-    x = plain(x);
-    const Layout layout = at(x).layout;
-    const std::int64_t products = 16 * static_cast<std::int64_t>(layout.get_size());
-    use_threads(workers_for(products));
-    const dnnl::softmax_forward::primitive_desc description(engine(), dnnl::prop_kind::forward_inference,
-                                                            dnnl::algorithm::softmax_accurate, layout, layout, axis, with_own_room());
-    const int made = add_slot(layout, true);
-    add("softmax", description, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, made}}, products);
-    return made;
+    const Storage narrow = type(x);
+    const int from = plain(cast(x, Storage::float32));
+    const Dims sizes = shape(from);
+    const int made = add_plain(sizes);
+    add_loop("softmax own", {from, made}, workers_for(64 * count_of(sizes)), [sizes, axis](void* const* places) {
+        softmax_along<float>(static_cast<const float*>(places[0]), sizes, axis, false, static_cast<float*>(places[1]));
+    });
+    bounded(made, [=] { return std::isfinite(bound(from)) ? 1 : HUGE_VAL; });
+    return cast(made, narrow);
 }
 
 // Over the last dim.
@@ -34,7 +36,11 @@ int Program::layer_norm(int x, std::int64_t scale_key, const Plain<float>& scale
     add("layer norm", description,
         {{DNNL_ARG_SRC, x}, {DNNL_ARG_SCALE, keep(scale_key, scale.data(), of_last, of_last)},
          {DNNL_ARG_SHIFT, keep(shift_key, shift.data(), of_last, of_last)}, {DNNL_ARG_DST, made}}, products);
-    return made;
+    // Of n values none is further from their mean than the root of n deviations, if their squares do not overflow.
+    const std::int64_t count = shape(x).back();
+    const double largest = largest_value(Storage::float32, scale.data(), count) * std::sqrt(static_cast<double>(count)) +
+                           largest_value(Storage::float32, shift.data(), count);
+    return bounded(made, [=] { return bound(x) <= 1e15 ? largest : HUGE_VAL; });
 }
 
 // Rounded to the nearest. What no step has chosen the order of lies channels-last afterwards: convolutions take it so.
@@ -57,7 +63,11 @@ int Program::concatenate(const std::vector<int>& parts, int axis) {
     std::vector<std::pair<int, int>> arguments{{DNNL_ARG_DST, made}};
     for (std::size_t i = 0; i < parts.size(); ++i) arguments.emplace_back(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), parts[i]);
     add("concatenate", description, std::move(arguments), 16 * static_cast<std::int64_t>(description.dst_desc().get_size()));
-    return made;
+    return bounded(made, [=] {
+        double largest = 0;
+        for (const int one : parts) largest = std::max(largest, bound(one));
+        return largest;
+    });
 }
 
 int Program::reshape(int x, const Dims& sizes) {
@@ -65,7 +75,7 @@ int Program::reshape(int x, const Dims& sizes) {
     const int from = plain(x);
     const int made = add_slot_in(plain_layout(sizes, at(from).layout.get_data_type()), at(from).space, at(from).settled);
     slots_.back().single = sizes.empty();
-    return made;
+    return alike_values(made, from);
 }
 
 int Program::lay_out(int x, const std::vector<int>& order) {
@@ -81,7 +91,7 @@ int Program::lay_out(int x, const std::vector<int>& order) {
     if (order.size() != sizes.size()) refuse("values of " + text(sizes) + " do not lie in such an order");
     // Settled even where it lies so already, as an image of one channel does: the steps behind take it as it is.
     const int laid_so = laid(x, describe(sizes, strides, at(x).layout.get_data_type()));
-    return laid_so == x ? add_slot_in(at(x).layout, at(x).space, true) : laid_so;
+    return laid_so == x ? alike_values(add_slot_in(at(x).layout, at(x).space, true), x) : laid_so;
 }
 
 int Program::permute(int x, const std::vector<int>& order) {
@@ -89,12 +99,12 @@ int Program::permute(int x, const std::vector<int>& order) {
     // oneDNN asks where each dim goes to, we say where it comes from.
     std::vector<int> to(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) to.at(static_cast<std::size_t>(order[i])) = static_cast<int>(i);
-    return add_slot_in(at(x).layout.permute_axes(to), at(x).space, at(x).settled);
+    return alike_values(add_slot_in(at(x).layout.permute_axes(to), at(x).space, at(x).settled), x);
 }
 
 int Program::part(int x, const Dims& start, const Dims& sizes) {
     if (at(x).layout.get_inner_nblks()) x = plain(x);
-    return add_slot_in(at(x).layout.submemory_desc(sizes, start), at(x).space, at(x).settled);
+    return alike_values(add_slot_in(at(x).layout.submemory_desc(sizes, start), at(x).space, at(x).settled), x);
 }
 
 int Program::placed(int x, const Dims& start, const Dims& sizes) {
@@ -114,7 +124,7 @@ int Program::placed(int x, const Dims& start, const Dims& sizes) {
         parallel_for(count_of(sizes) * width, 1 << 16, [&](std::int64_t begin, std::int64_t end) { std::memset(to + begin, 0, static_cast<std::size_t>(end - begin)); });
         copy_values(type, to + first * width, target, static_cast<const char*>(at[0]) + offset * width, part, strides);
     });
-    return made;
+    return alike_values(made, x);
 }
 
 int Program::stretched(int x, const Dims& sizes) {
@@ -126,7 +136,7 @@ int Program::stretched(int x, const Dims& sizes) {
     add_loop("stretch", {x, made}, thread_count(), [=, type = type(x)](void* const* at) {
         copy_values(type, at[1], row_major_strides(sizes), static_cast<const char*>(at[0]) + offset, sizes, strides);
     });
-    return made;
+    return alike_values(made, x);
 }
 
 // Whether the values fill their memory, whatever the order of their dims.
