@@ -51,6 +51,7 @@ MADE = {
     # Two dims of a matrix are of one kind, and a tensor has a name once.
     "cdist": "rows and columns may both be points of one name",
     "matmul": "an operand without names has none to give",
+    "quantized_matmul": "an operand without names has none to give",
     "linalg_cholesky": "one of the two dims of a square factor is new",
     "linalg_cholesky_inverse": "one of the two dims of a square matrix is new",
     "linalg_lu_factor": "pivoting mixes the rows",

@@ -25,6 +25,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
 RANDOM = np.random.default_rng(3)
+
+
+@pytest.fixture(autouse=True)
+def same_numbers_whichever_tests_run() -> None:
+    RANDOM.bit_generator.state = np.random.default_rng(8).bit_generator.state
+
+
 F = wb.quantization.quantized.functional
 
 

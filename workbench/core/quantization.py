@@ -7,7 +7,7 @@ its own. What ops share is stated in their families; `derived` states it of thos
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from workbench.base.dtypes import DType, qint8, quint8
@@ -17,7 +17,8 @@ from workbench.core.absent import Absent
 __all__ = [
     "AROUND_ZERO", "AT_PLACES", "BAGS", "CHOSEN", "COMPARED", "COMPUTED", "DIGITS", "DRAWN", "GRADIENT", "JOINED",
     "LOSS", "MADE", "MOVED", "NO_COMPLEX", "NO_KERNEL", "OWN", "PLACED", "PLAIN", "Quantization", "ROUNDED", "Role",
-    "SEEN", "STATISTICS", "STEPS", "Travels", "UNIT", "UNSTATED", "WHOLE", "WRITTEN", "derived", "integers", "weighted",
+    "SEEN", "STATISTICS", "STEPS", "Travels", "UNIT", "UNSTATED", "WHOLE", "WRITTEN", "derived", "integers",
+    "served", "weighted",
 ]  # fmt: skip
 
 Travels = Literal["same", "fixed", "joined", "weighted", "own", "ends"]
@@ -156,6 +157,11 @@ def integers(
     return Quantization(
         travels, lambda op, *given, **params: function(*given, **params), kernel=name, **fields
     )
+
+
+def served(name: str, rule: Quantization = OWN, **fields: Any) -> Quantization:
+    """State that ``quantized_<name>`` computes an op on codes, which is otherwise as `rule` says."""
+    return replace(rule, kernel=f"quantized_{name}", **fields)
 
 
 _MOVES = frozenset({"moves", "linear"})

@@ -12,6 +12,7 @@ import numpy as np
 
 from workbench.base.errors import DTypeError
 from workbench.base.quantized_array import QuantizedArray
+from workbench.core.code_tables import LEAST, by_table
 
 __all__ = ["compared", "computed", "fixed", "joined", "moved", "picked", "placed", "seen", "written"]
 
@@ -94,8 +95,22 @@ def compared(op: Any, *inputs: Any, **params: Any) -> Any:
         return op.forward(*map(plain, inputs), **params)
 
 
+def _is_tabled(op: Any, q: QuantizedArray, others: tuple[Any, ...]) -> bool:
+    """Say whether all results there are fit a table that is smaller than the values."""
+    return (
+        "elementwise" in op.properties
+        and not others
+        and op.outputs == 1
+        and q.size >= LEAST
+        and q.per_tensor
+        and q.dtype.bits == 8
+    )
+
+
 def computed(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
     """Return what the op makes of the numbers, rounded to the codes of the first input."""
+    if _is_tabled(op, q, others):
+        return by_table(q, lambda x: op.forward(x, **params), q.scale, q.zero_point)
     out = compared(op, q, *others, **params)
     if op.outputs == 1:
         return q.rounded(np.asarray(out))
@@ -105,6 +120,8 @@ def computed(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
 def fixed(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
     """Return what the op makes of the numbers, rounded to codes that the op says."""
     scale, zero_point = op.quantized.fixed(q.dtype)
+    if _is_tabled(op, q, others):
+        return by_table(q, lambda x: op.forward(x, **params), scale, zero_point)
     out = compared(op, q, *others, **params)
     return QuantizedArray.quantized(np.asarray(out), scale, zero_point, q.dtype)
 

@@ -37,7 +37,9 @@ nb::object combine_codes(const Input<std::uint8_t>& a, double a_scale, std::int6
         const Dense<std::uint8_t> left(a, order), right(b, order);
         const CodesIn of_a{static_cast<float>(a_scale), static_cast<float>(a_zero)};
         const CodesIn of_b{static_cast<float>(b_scale), static_cast<float>(b_zero)};
-        const CodesOut to{1.f / static_cast<float>(scale), static_cast<float>(zero), static_cast<float>(low),
+        // Whole numbers are multiplied, and scales beforehand.
+        const float inverse = 1.f / static_cast<float>(scale), factor = product ? of_a.scale * of_b.scale * inverse : inverse;
+        const CodesOut to{factor, static_cast<float>(zero), static_cast<float>(low),
                           static_cast<float>(high)};
         parallel_for(count_of(shape), codes_of_a_thread, [&](std::int64_t begin, std::int64_t end) {
             const std::uint8_t *x = left.data() + begin, *y = right.data() + begin;

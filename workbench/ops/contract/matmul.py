@@ -13,7 +13,7 @@ from workbench.core import sparse_rules
 from workbench.core.dtype_rules import LEARNED, PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
-from workbench.core.quantization import OWN, weighted
+from workbench.core.quantization import served, weighted
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
@@ -199,7 +199,7 @@ MATMUL = Op(
     small="matmul",
     sparse=sparse_rules.matmul,
     batch=batching.matmul,
-    quantized=OWN,
+    quantized=served("matmul"),
 )
 
 

@@ -13,7 +13,7 @@ from workbench.core.direct_writes import computes
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import alike, binary, unary
 from workbench.core.op import Saves, ops
-from workbench.core.quantization import DIGITS
+from workbench.core.quantization import DIGITS, served
 from workbench.core.tape import Call
 from workbench.core.typing import Operand, Scalar, Tensor
 from workbench.core.value import Value
@@ -114,6 +114,7 @@ ADD = binary(
     _wrapping(np.add),
     lambda c, g: ((lambda: g), (lambda: g)),
     saves=NOTHING,
+    quantized=served("add", absorbs=("relu",), settings={"relu": False}),
     properties=["commutative", "linear"],
     small="add",
     into=np.add,
@@ -141,6 +142,7 @@ MUL = binary(
         (lambda: ops.mul(g, conjugate(c.inputs[0]))),
     ),
     saves=Saves(output=False, crossed=True),
+    quantized=served("mul", absorbs=("relu",), settings={"relu": False}),
     properties=["commutative"],
     small="mul",
     into=np.multiply,

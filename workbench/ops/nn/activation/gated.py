@@ -15,7 +15,7 @@ from workbench.core.batch_rules import all_along
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import alike, binary, grid, unary
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
-from workbench.core.quantization import GRADIENT, OWN, ROUNDED, Quantization
+from workbench.core.quantization import GRADIENT, OWN, ROUNDED, Quantization, served
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, Tensor
 from workbench.core.value import dims_of
@@ -92,7 +92,7 @@ def _gated(
         saves=Saves(output=False),
         dtype=real_only(name, FLOAT),
         reference=reference,
-        quantized=quantized,
+        quantized=served(name, quantized),
     )
     gradient = binary(
         f"{name}_gradient",

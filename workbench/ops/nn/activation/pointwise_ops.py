@@ -11,7 +11,7 @@ from workbench.base.dims import broadcast
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
-from workbench.core.quantization import COMPUTED, GRADIENT, OWN, ROUNDED, UNIT, Quantization
+from workbench.core.quantization import COMPUTED, GRADIENT, OWN, ROUNDED, UNIT, Quantization, served
 from workbench.core.tape import Call
 from workbench.ops.elementwise.complex import real_only, zeros
 
@@ -133,6 +133,7 @@ HARDSWISH, HARDSWISH_GRADIENT = _shaped(
     {},
     curvature=lambda x: ops.where(ops.logical_and(ops.gt(x, -3.0), ops.lt(x, 3.0)), 1 / 3, 0.0),
     reference="Howard et al. 2019",
+    quantized=served("hardswish"),
 )
 LEAKY_RELU, LEAKY_RELU_GRADIENT = _shaped(
     "leaky_relu",
@@ -142,7 +143,7 @@ LEAKY_RELU, LEAKY_RELU_GRADIENT = _shaped(
     lambda g, x, slope: np.where(x > 0, g, g * slope),
     {"slope": 0.1},
     reference="Maas, Hannun and Ng 2013",
-    quantized=ROUNDED,
+    quantized=served("leaky_relu", ROUNDED),
 )
 SOFTSHRINK, SOFTSHRINK_GRADIENT = _shaped(
     "softshrink",
@@ -278,4 +279,5 @@ MISH, MISH_GRADIENT = _shaped(
     {},
     curvature=_mish_curvature,
     reference="Misra 2019",
+    quantized=served("mish"),
 )

@@ -12,7 +12,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
-from workbench.core.quantization import GRADIENT, PLAIN
+from workbench.core.quantization import GRADIENT, PLAIN, served
 from workbench.core.tape import Call
 from workbench.core.typing import Shape, Tensor
 from workbench.core.value import dims_of
@@ -102,7 +102,7 @@ LAYER_NORM = Op(
     properties=frozenset({"wide"}),
     batch=batching.last_dims,
     small="layer_norm",
-    quantized=PLAIN,
+    quantized=served("layer_norm", PLAIN),
 )
 
 
