@@ -68,6 +68,20 @@ def test_awkward_ranges(x: list[list[float]]) -> None:
     assert np.abs(found - exact).max() <= step * np.abs(w.dequantize()).sum(1).max() + 1e-6
 
 
+def test_what_is_not_finite_spoils_no_range() -> None:
+    rows, w = values(40, 70), weight(9, 70)
+    spoilt = rows.copy()
+    spoilt[3, [0, 17, 69]] = np.nan, np.inf, -np.inf
+    op: Any = ops.quantized_linear_dynamic
+    for by_row in (False, True):
+        params = {"by_row": by_row, "highest": 127, "relu": False}
+        found = op(new(spoilt), new(w), **params).numpy()
+        np.testing.assert_array_equal(found, op.forward(spoilt, w, **params))
+        others = np.delete(np.arange(40), 3)
+        sound = op(new(np.where(np.isfinite(spoilt), spoilt, 0)), new(w), **params).numpy()
+        np.testing.assert_array_equal(found[others], sound[others])
+
+
 def test_a_token_of_its_own_range_is_not_drowned_by_another() -> None:
     x = np.concatenate([values(1, 64), values(1, 64) * 1000])
     w = weight(20, 64)

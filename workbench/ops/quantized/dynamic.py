@@ -61,12 +61,15 @@ def highest_code(reduce_range: bool) -> int:
 
 
 def _quantized_rows(x: Any, by_row: bool, highest: int) -> tuple[Any, Any, Any]:
-    """Return codes of [rows, in], and scales and zero points [rows, 1]."""
-    pairs = [choose(float(row.min()), float(row.max()), highest) for row in (x if by_row else [x])]
+    """Return codes of [rows, in], and scales and zero points [rows, 1]; what is not finite has no part in a range."""
+    finite = np.where(np.isfinite(x), x, np.float32(0))
+    pairs = [choose(float(row.min()), float(row.max()), highest) for row in (finite if by_row else [finite])]
     scales = np.array([pair[0] for pair in pairs], np.float32)[:, None]
     zeros = np.array([pair[1] for pair in pairs], np.float32)[:, None]
-    codes = np.clip(np.rint(x * (np.float32(1) / scales) + zeros), 0, highest)
-    return codes.astype(np.float64), scales, zeros
+    with np.errstate(invalid="ignore", over="ignore"):
+        codes = np.rint(x * (np.float32(1) / scales) + zeros)
+        bounded = np.where(np.isnan(codes), highest, np.clip(codes, 0, highest))
+    return bounded.astype(np.float64), scales, zeros
 
 
 def _linear(x: Any, weight: Any, bias: Any = None, *, by_row: bool, highest: int, relu: bool) -> Any:

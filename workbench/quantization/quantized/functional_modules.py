@@ -10,6 +10,7 @@ import numpy as np
 from workbench.base.dtypes import quint8
 from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import QuantizedArray, code_range
+from workbench.core.op import ops
 from workbench.core.value import new
 from workbench.nn import Identity, Module, functional
 from workbench.ops.quantized.quantize import DEQUANTIZE, QUANTIZE_PER_TENSOR
@@ -134,21 +135,33 @@ class QFunctional(QuantizedModule):
             require_codes(self, one)
         return [DEQUANTIZE(one) for one in inputs]
 
-    def _codes(self, result: Any) -> Any:
+    def _output(self) -> dict[str, Any]:
         if not self.known:
             raise QuantizationError(
                 "not calibrated: this QFunctional has seen no values before convert(), so its result has no scale; "
                 "calibrate with data that reaches it"
             )
-        return QUANTIZE_PER_TENSOR(
-            result, scale=float(self.scale.payload), zero_point=int(self.zero_point.payload),
-            qmin=self.quant_min, qmax=self.quant_max, dtype=self.dtype,
-        )  # fmt: skip
+        return {
+            "scale": float(self.scale.payload), "zero_point": int(self.zero_point.payload), "qmin": self.quant_min,
+            "qmax": self.quant_max,
+        }  # fmt: skip
+
+    def _codes(self, result: Any) -> Any:
+        return QUANTIZE_PER_TENSOR(result, **self._output(), dtype=self.dtype)
+
+    def _combined(self, name: str, x: Any, y: Any, **settings: Any) -> Any:
+        """Return what the op on codes makes of two tensors; it writes the type that the first has."""
+        for one in (x, y):
+            require_codes(self, one)
+        if x.dtype is not self.dtype:
+            # Codes of another type come out: by way of the numbers.
+            out = getattr(ops, name)(DEQUANTIZE(x), DEQUANTIZE(y))
+            return self._codes(functional.relu(out) if settings.get("relu") else out)
+        return getattr(ops, f"quantized_{name}")(x, y, **self._output(), **settings)
 
     def add(self, x: Any, y: Any) -> Any:
         """Return x + y."""
-        a, b = self._numbers(x, y)
-        return self._codes(a + b)
+        return self._combined("add", x, y, relu=False)
 
     def add_scalar(self, x: Any, y: float) -> Any:
         """Return x + y for a number y."""
@@ -157,8 +170,7 @@ class QFunctional(QuantizedModule):
 
     def mul(self, x: Any, y: Any) -> Any:
         """Return x · y."""
-        a, b = self._numbers(x, y)
-        return self._codes(a * b)
+        return self._combined("mul", x, y, relu=False)
 
     def mul_scalar(self, x: Any, y: float) -> Any:
         """Return x · y for a number y."""
@@ -171,13 +183,11 @@ class QFunctional(QuantizedModule):
 
     def add_relu(self, x: Any, y: Any) -> Any:
         """Return max(x + y, 0)."""
-        a, b = self._numbers(x, y)
-        return self._codes(functional.relu(a + b))
+        return self._combined("add", x, y, relu=True)
 
     def matmul(self, x: Any, y: Any) -> Any:
         """Return the product of two matrices."""
-        a, b = self._numbers(x, y)
-        return self._codes(a @ b)
+        return self._combined("matmul", x, y)
 
     def extra_repr(self) -> str:
         """Return scale and zero point."""

@@ -3,7 +3,7 @@
 #include "quantized.inl"
 #include "quantize.inl"
 
-// The least and the largest of some floats and of zero; NaN is passed over.
+// The least and the largest of some floats and of zero; what is not finite is passed over.
 static void range_with_zero(const float* x, std::int64_t count, float* least, float* most) {
     float low = 0.f, high = 0.f;
     constexpr int width = 16;
@@ -11,12 +11,12 @@ static void range_with_zero(const float* x, std::int64_t count, float* least, fl
     std::int64_t i = 0;
     for (; i + width <= count; i += width)
         for (int k = 0; k < width; ++k) {
-            lows[k] = x[i + k] < lows[k] ? x[i + k] : lows[k];
-            highs[k] = x[i + k] > highs[k] ? x[i + k] : highs[k];
+            lows[k] = (x[i + k] < lows[k]) & (x[i + k] >= -__FLT_MAX__) ? x[i + k] : lows[k];
+            highs[k] = (x[i + k] > highs[k]) & (x[i + k] <= __FLT_MAX__) ? x[i + k] : highs[k];
         }
     for (; i < count; ++i) {
-        low = x[i] < low ? x[i] : low;
-        high = x[i] > high ? x[i] : high;
+        low = (x[i] < low) & (x[i] >= -__FLT_MAX__) ? x[i] : low;
+        high = (x[i] > high) & (x[i] <= __FLT_MAX__) ? x[i] : high;
     }
     for (int k = 0; k < width; ++k) {
         low = lows[k] < low ? lows[k] : low;

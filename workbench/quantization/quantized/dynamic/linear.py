@@ -6,53 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import float16, qint8, quint8
+from workbench.base.dtypes import float16, qint8
 from workbench.base.errors import QuantizationError
-from workbench.base.quantized_array import QuantizedArray
-from workbench.core.value import labelled, new
+from workbench.core.value import labelled
 from workbench.nn import Module, functional
-from workbench.ops.quantized.linear import QUANTIZED_LINEAR
-from workbench.ops.quantized.quantize import DEQUANTIZE
+from workbench.ops.quantized.dynamic import QUANTIZED_LINEAR_DYNAMIC
 from workbench.quantization.observed import float_layer
 from workbench.quantization.quantized.layers import quantize_weight
 from workbench.tensor import Tensor
 
-__all__ = ["Linear", "LinearReLU", "batch_qparams", "linear_on_codes", "weight_codes"]
+__all__ = ["Linear", "LinearReLU", "affine", "linear_on_codes", "weight_codes"]
 
-Array = np.ndarray[Any, Any]
-
-# Kernels for x86 add pairs of products in 16 bits: activations have 7 bits there, as in PyTorch.
-_LEAST, _MOST = 0, 127
-_SMALL = np.float32(6.1e-5)
-
-
-def batch_qparams(low: Array, high: Array) -> tuple[Array, Array]:
-    """Return scale and zero point for ranges that have just been found, as PyTorch's dynamic layers choose them.
-
-    s = (max - min) / 127 over a range that holds 0, at least 6.1e-5; z is rounded from the end of the range that it is
-    more exact from. The arithmetic is that of float64, scales are float32.
-    """
-    least = np.minimum(np.asarray(low, np.float32), np.float32(0)).astype(np.float64)
-    most = np.maximum(np.asarray(high, np.float32), np.float32(0)).astype(np.float64)
-    scale = (most - least) / (_MOST - _LEAST)
-    narrow = scale.astype(np.float32)
-    with np.errstate(divide="ignore", over="ignore"):
-        empty = (narrow == 0) | np.isinf(np.float32(1) / narrow)
-    scale = np.where(empty, 0.1, scale)
-    small = scale < _SMALL
-    stretched = np.where(small, float(_SMALL) / scale, 1.0)
-    least, most = least * stretched, most * stretched
-    scale = np.where(small, float(_SMALL), scale)
-    from_least, from_most = _LEAST - least / scale, _MOST - most / scale
-    nearer = abs(_LEAST) + np.abs(least / scale) < abs(_MOST) + np.abs(most / scale)
-    zero = np.clip(np.rint(np.where(nearer, from_least, from_most)), _LEAST, _MOST)
-    return scale.astype(np.float32), zero.astype(np.int64)
-
-
-def _rounded(values: Array, scale: Array, zero: Array) -> Array:
-    with np.errstate(invalid="ignore", over="ignore"):
-        codes = np.rint(values * (np.float32(1) / scale) + zero.astype(np.float32))
-        return np.where(np.isnan(codes), _MOST, np.clip(codes, _LEAST, _MOST)).astype(np.uint8)
+_MOST = 127
+"""The greatest code of what comes in: as in PyTorch, whose kernels add pairs of products in 16 bits."""
 
 
 def linear_on_codes(x: Any, weight: Any, bias: Any, token: bool = False) -> Any:
@@ -66,25 +32,9 @@ def linear_on_codes(x: Any, weight: Any, bias: Any, token: bool = False) -> Any:
             "a dynamically quantized layer takes floating point values, and got "
             f"{getattr(values.dtype, 'name', values.dtype)}: it quantizes them itself, so leave QuantStub away"
         )
-    values = values.astype(np.float32, copy=False)
-    # No range is found of no values, and none is needed.
-    axes = (-1,) if token else tuple(range(values.ndim))
-    finite = np.where(np.isfinite(values), values, np.float32(0)) if not np.isfinite(values).all() else values
-    low, high = (find(finite, axis=axes, keepdims=True, initial=0) for find in (np.min, np.max))
-    scale, zero = batch_qparams(low, high)
-    codes = _rounded(values, scale, zero)
-    if not token:
-        coded = new(QuantizedArray(codes, float(scale.item()), int(zero.item()), quint8), x._names)
-        operands = (coded, weight) if bias is None else (coded, weight, bias)
-        return QUANTIZED_LINEAR(*operands, relu=False, scale=None, zero_point=0, qmin=0, qmax=255)
-    # Sums of plain codes, of which each row then takes its zero point and its scale.
-    sums = QUANTIZED_LINEAR(
-        new(QuantizedArray(codes, 1.0, 0, quint8), x._names), weight,
-        relu=False, scale=None, zero_point=0, qmin=0, qmax=255,
-    )  # fmt: skip
-    columns = DEQUANTIZE(weight).sum(1).payload
-    out = (sums - new(zero.astype(np.float32) * columns)) * new(scale)
-    return out if bias is None else out + bias
+    floats = x if values.dtype == np.float32 else x.float()
+    operands = (floats, weight) if bias is None else (floats, weight, bias)
+    return QUANTIZED_LINEAR_DYNAMIC(*operands, by_row=token, highest=_MOST, relu=False)
 
 
 def weight_codes(weight: Any, observer: Any) -> Any:

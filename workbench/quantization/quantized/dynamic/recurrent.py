@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.base.dtypes import qint8
 from workbench.base.errors import QuantizationError
 from workbench.nn import Module, functional
 from workbench.nn.utils.rnn import PackedSequence
+from workbench.ops.quantized.recurrent import recurrent_dynamic
 from workbench.ops.shape.join import cat, stack
 from workbench.quantization.quantized.dynamic.linear import affine, weight_codes
+from workbench.tensor import Tensor
 from workbench.tensor.factories import zeros
 
 __all__ = ["GRU", "LSTM", "GRUCell", "LSTMCell", "RNNCell"]
@@ -62,6 +65,7 @@ class _Layers(_Coded):
 
     step: Any
     states = 1
+    weight_ih_l0: Tensor
 
     def __init__(self, module: Any) -> None:
         if getattr(module, "proj_size", 0):
@@ -92,6 +96,31 @@ class _Layers(_Coded):
         else:
             first = list(hx) if self.states == 2 else [hx]
             first = [one.unsqueeze(1) for one in first] if single else first
+        if not self.token and self.weight_ih_l0.dtype is qint8:
+            # One program for all steps; what it quantizes is what `_run` quantizes.
+            x, last = recurrent_dynamic(
+                type(self).__name__, x, tuple(first), self._weights(ways), biases=self.bias, directions=ways,
+                reduce_range=True,
+            )  # fmt: skip
+        else:
+            x, last = self._by_steps(x, first, ways)
+        if single:
+            x, last = x.squeeze(1), tuple(one.squeeze(1) for one in last)
+        elif self.batch_first:
+            x = x.transpose(0, 1)
+        return x, tuple(last) if self.states == 2 else last[0]
+
+    def _weights(self, ways: int) -> list[list[Any]]:
+        """Return what each layer and direction is multiplied with."""
+        kinds = (*_WEIGHTS, "bias_ih", "bias_hh") if self.bias else _WEIGHTS
+        return [
+            [getattr(self, f"{kind}_l{layer}{'_reverse' if way else ''}") for kind in kinds]
+            for layer in range(self.num_layers)
+            for way in range(ways)
+        ]
+
+    def _by_steps(self, x: Any, first: list[Any], ways: int) -> tuple[Any, tuple[Any, ...]]:
+        """Run layer by layer and step by step; return the output and the last states."""
         ends: list[Any] = []
         for layer in range(self.num_layers):
             outs = []
@@ -103,12 +132,7 @@ class _Layers(_Coded):
                 outs.append(out)
                 ends.append(state)
             x = outs[0] if ways == 1 else cat(outs, dim=-1)
-        last = [stack([state[i] for state in ends], 0) for i in range(self.states)]
-        if single:
-            x, last = x.squeeze(1), [one.squeeze(1) for one in last]
-        elif self.batch_first:
-            x = x.transpose(0, 1)
-        return x, tuple(last) if self.states == 2 else last[0]
+        return x, tuple(stack([state[i] for state in ends], 0) for i in range(self.states))
 
     def _run(
         self, x: Any, state: tuple[Any, ...], suffix: str, backward: bool
