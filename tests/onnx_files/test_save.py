@@ -36,6 +36,17 @@ class Repeated(nn.Module):
         return x.repeat_interleave(2, 0) + x.repeat_interleave(2, 0).repeat_interleave(2, 1)[:, ::2]
 
 
+class Projected(nn.Module):
+    """Two layers each way, whose hidden state is narrower than the cell, from a state that is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.LSTM(4, 5, 2, bidirectional=True, proj_size=2)
+
+    def forward(self, x, h, c):
+        return self.layers(x, (h, c))
+
+
 PACKED = {
     "lstm": lambda: Packed(nn.LSTM),
     "lstm of two layers": lambda: Packed(nn.LSTM, num_layers=2),
@@ -59,6 +70,10 @@ MODELS = {
     "rnn": (lambda: nn.RNN(4, 3, nonlinearity="relu", batch_first=True), lambda n: (wb.randn(n, 6, 4),)),
     "lstm_cell": (lambda: nn.LSTMCell(4, 3), lambda n: (wb.randn(n, 4),)),
     "gru_cell": (lambda: nn.GRUCell(4, 3), lambda n: (wb.randn(n, 4),)),
+    "lstm with a projection": (
+        lambda: Projected(),
+        lambda n: (wb.randn(6, n, 4), wb.randn(4, n, 2), wb.randn(4, n, 5)),
+    ),
     "neighbours": (lambda: nn.LocalResponseNorm(3), lambda n: (wb.randn(n, 5, 4, 3),)),
     "repeated": (lambda: Repeated(), lambda n: (wb.randn(n, 3, 2),)),
     "transformer": (
@@ -91,6 +106,13 @@ def test_a_model_is_what_it_was_when_its_file_is_opened(name):
         for one, other in zip(wanted, found, strict=True):
             assert (one.shape, one.dtype) == (other.shape, other.dtype)
             np.testing.assert_allclose(other.numpy(), one.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_packed_sequences_with_a_projection_are_refused():
+    with pytest.raises(
+        wb.onnx.OnnxError, match="packed sequences with a projection of the hidden state have no form"
+    ):
+        saved(Packed(nn.LSTM, proj_size=2), wb.randn(5, 4, 4))
 
 
 @pytest.mark.parametrize("name", PACKED)

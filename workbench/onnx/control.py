@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.base.dtypes import float32, int64
-from workbench.graph import Block, Control, Value, named
+from workbench.graph import Block, Control, Value, called, named
 from workbench.graph.types import ANY, INT
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.holding import identifier
@@ -210,21 +210,49 @@ def _sequence_map(writing: Writing) -> tuple[Any, ...]:
         proto.input, [sequence, *others], [None, *writing.node.input[1:]], strict=True
     ):
         # What is a sequence is taken item by item; what is a tensor is the same at each turn.
-        known[one.name] = writing.call("onnx.item_at", operand, turn, block=places) if info is None else (
-            writing.call("onnx.item_or_all", operand, turn, block=places)
-        )  # fmt: skip
+        several = True if info is None else _is_sequence(writing, operand)
+        if several is False:
+            known[one.name] = operand
+            continue
+        word = "onnx.SequenceAt" if several else "onnx.item_or_all"
+        known[one.name] = writing.call(word, operand, turn, block=places)
     block, outputs = writing.block("body", known)
     block.nodes[:0] = places.nodes
     rows = [writing.value("rows") for _ in outputs]
-    gathered = [
-        writing.call("onnx.gathered", row, one, block=block) for row, one in zip(rows, outputs, strict=True)
+    grown = [
+        writing.call("onnx.SequenceInsert", row, one, block=block)
+        for row, one in zip(rows, outputs, strict=True)
     ]
-    block.inputs, block.outputs = [turn, *rows], (True, *gathered)
-    most = writing.call("onnx.items_in", sequence, kind=INT)
-    ends = writing.loop(most, True, block, [()] * len(rows))
-    results = [writing.call("onnx.sequence_of", end) for end in ends]
+    block.inputs, block.outputs = [turn, *rows], (True, *grown)
+    # As other operators of the format do it: so it can be written again.
+    most = writing.call("onnx.count", writing.call("onnx.SequenceLength", sequence), kind=INT)
+    empty = [writing.call("onnx.SequenceEmpty", dtype=writing.element(one)[0]) for one in proto.output]
+    results = writing.loop(most, True, block, empty)
     writing.builder.label(results, writing.node)
-    return tuple(results)
+    return results
+
+
+def _is_sequence(writing: Writing, operand: Any) -> bool | None:
+    """Say whether an operand is a sequence, by what makes it; None where only a run knows."""
+    if not isinstance(operand, Value):
+        return False
+    if operand.node is None:
+        # A block is given anything; an input of the file that is no tensor is a sequence.
+        return (
+            operand.type == ANY
+            if operand in writing.builder.graph.inputs
+            else None
+            if operand.type == ANY
+            else False
+        )
+    name = called(operand.node.callee)
+    if name.startswith("onnx.Sequence") or name == "onnx.SplitToSequence":
+        return name not in ("onnx.SequenceAt", "onnx.SequenceLength")
+    return None if operand.node.blocks or name in _HANDED_ON else False
+
+
+_HANDED_ON = ("onnx.Identity", "onnx.Optional", "onnx.OptionalGetElement", "onnx.unknown")
+"""Operators that give what they are given, whatever that is."""
 
 
 WRITERS: dict[str, Callable[[Writing], tuple[Any, ...]]] = {

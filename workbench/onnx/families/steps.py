@@ -54,10 +54,6 @@ def _stacked(rows: Any, *, axis: int, dtype: int, sizes: list[int], reverse: boo
     return wb.stack(found[::-1] if reverse else found, dim=axis)
 
 
-def _sequence_of(rows: Any) -> tuple[Any, ...]:
-    return tuple(_in_order(rows))
-
-
 def _length_of(value: Any, *, axis: int) -> int:
     return int(as_tensor(Integers(value) if isinstance(value, list) else value).shape[axis])
 
@@ -67,22 +63,12 @@ def _slice_of(value: Any, turn: int, *, axis: int, reverse: bool) -> Any:
     return tensor.select(axis, tensor.shape[axis] - 1 - turn if reverse else turn)
 
 
-def _item_at(items: Any, place: int) -> Any:
-    return items[place]
-
-
 def _item_or_all(items: Any, place: int) -> Any:
     return items[place] if isinstance(items, tuple) else items
 
 
-def _items_in(items: Any) -> int:
-    if not isinstance(items, tuple):
-        raise OnnxError(f"a sequence is needed, and this is a {type(items).__name__}")
-    return len(items)
-
-
 for _call, _pure in (
-    (_unknown, False), (_truth, True), (_count, True), (_gathered, True), (_stacked, True), (_sequence_of, True),
-    (_length_of, True), (_slice_of, True), (_item_at, True), (_item_or_all, True), (_items_in, True),
+    (_unknown, False), (_truth, True), (_count, True), (_gathered, True), (_stacked, True),
+    (_length_of, True), (_slice_of, True), (_item_or_all, True),
 ):  # fmt: skip
     put(NamedFunction(f"onnx.{_call.__name__[1:]}", _call, pure=_pure))

@@ -10,6 +10,7 @@ from workbench.base.dtypes import int32
 from workbench.graph import Value
 from workbench.graph.sizes import is_symbolic
 from workbench.onnx.errors import OnnxError
+from workbench.onnx.values import type_code
 from workbench.onnx.writing.table import written
 
 __all__: list[str] = []
@@ -47,7 +48,12 @@ def _source(call: Any, gates: int) -> Any:
 
 
 def _written(
-    call: Any, operator: str, states: list[int], bias: int | None, **attributes: Any
+    call: Any,
+    operator: str,
+    states: list[int],
+    bias: int | None,
+    projection: int | None = None,
+    **attributes: Any,
 ) -> tuple[Any, ...]:
     if any(call.reads(i) for i in range(1 + len(states), len(call.node.outputs))):
         raise OnnxError("what happens inside the gates is read, and the operator does not give it")
@@ -63,6 +69,8 @@ def _written(
     if steps is not None:
         x, lengths = _padded(call, x, steps)
     recurrent = _ordered(call, call.x(states[-1] + 1), gates)
+    if projection is not None:
+        x, weight, recurrent = _projected(call, x, weight, projection, gates)
     none = None
     if own is not None or bias is not None:
         zeros = call.constant(np.zeros(gates), call.common)
@@ -71,16 +79,40 @@ def _written(
             _ordered(call, call.x(bias) if bias is not None else zeros, gates),
         ]
         none = call("Concat", *parts, axis=1)
-    first = [call.axes("Unsqueeze", call.x(i), [0]) for i in states]
+    first: list[Any] = [call.axes("Unsqueeze", call.x(i), [0]) for i in states]
+    if projection is not None:
+        first[0] = None  # it comes in beside the first step
     found = call(
         operator, x, weight, recurrent, none, lengths, *first, outputs=1 + len(states), hidden_size=hidden,
         direction="reverse" if call.params["reverse"] else "forward", **attributes,
     )  # fmt: skip
     rows = call.axes("Squeeze", found[0], [1])
+    if projection is not None:
+        across = call.transpose(call.x(projection), [1, 0])
+        rows, last = (call("MatMul", one, across) for one in (rows, call.axes("Squeeze", found[1], [0])))
+        return (rows, last, call.axes("Squeeze", found[2], [0])) + (rows,) * (len(call.node.outputs) - 3)
     if steps is not None:
         rows = _packed(call, rows, steps, hidden)
     results = (rows, *(call.axes("Squeeze", one, [0]) for one in found[1:]))
     return results + (rows,) * (len(call.node.outputs) - len(results))
+
+
+def _projected(call: Any, x: str, weight: str, projection: int, gates: int) -> tuple[str, str, str]:
+    """Return what comes in, its weight and the recurrent one, where h is the projection W of what the operator gives.
+
+    The operator has no projection. Its own state is h' with h = W h', so the recurrent weight is R W; the first h,
+    which need not be one of those, comes in beside the first step and goes through R.
+    """
+    if call.params["batch_sizes"] is not None:
+        raise OnnxError("packed sequences with a projection of the hidden state have no form: pad them")
+    inner = _ordered(call, call.x(3), gates)
+    length = call("Gather", call("Shape", x), call.constant(0), axis=0)
+    steps = call("Range", call.constant(0), length, call.constant(1))
+    start = call("Sub", length, call.constant(1)) if call.params["reverse"] else call.constant(0)
+    marks = call.reshape(call("Cast", call("Equal", steps, start), to=type_code(call.common)), [-1, 1, 1])
+    begun = call("Mul", marks, call.axes("Unsqueeze", call.x(1), [0]))
+    x, weight = call("Concat", x, begun, axis=2), call("Concat", weight, inner, axis=2)
+    return x, weight, call("MatMul", inner, call.x(projection))
 
 
 def _padded(call: Any, x: str, steps: tuple[Any, ...]) -> tuple[str, str | None]:
@@ -106,9 +138,7 @@ def _packed(call: Any, rows: str, steps: tuple[Any, ...], width: int) -> str:
 
 @written("lstm")
 def _lstm(call: Any) -> Any:
-    if call.given(4):
-        raise OnnxError("a projection of the hidden state has no form in the operator")
-    return _written(call, "LSTM", [1, 2], None)
+    return _written(call, "LSTM", [1, 2], None, projection=4 if call.given(4) else None)
 
 
 @written("gru")
