@@ -158,3 +158,19 @@ def test_examples_that_no_graph_takes_are_refused(example: Any, message: str) ->
 def test_what_a_graph_cannot_take_is_not_read(line: str, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         parse(f"g(%x : f32[·:2]):\n  {line}\n  return %x")
+
+
+def test_a_module_among_the_examples_is_refused_with_what_works() -> None:
+    def called(module, x):
+        return module(x) * 2
+
+    layer, x = wb.nn.Linear(2, 3), wb.ones(4, 2)
+    with pytest.raises(
+        wb.DTypeError, match=r"number 0 is Linear. Close over it: trace\(lambda x: function\(module, x\)"
+    ):
+        wb.graph.trace(called, layer, x)
+    with pytest.raises(
+        wb.DTypeError, match=r"number 1 is int. Close over it: trace\(lambda x: function\(value, x\), x\)"
+    ):
+        wb.graph.trace(called, x, 3)
+    assert wb.equal(wb.graph.trace(lambda x: called(layer, x), x)(x), called(layer, x))

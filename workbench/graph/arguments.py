@@ -51,11 +51,19 @@ def stand_in(example: Any, number: int) -> Any:
     if not isinstance(example, Tensor):
         raise DTypeError(
             f"trace takes tensors, tuples, lists and dicts of them, or sizes by name, as examples; number {number} is "
-            f"{type(example).__name__}"
+            f"{type(example).__name__}{_fix(example)}"
         )
     sizes = tuple(map(hint, example.payload.shape))
     result = new(Abstract(sizes, example.payload.dtype), example._names)
     return result.requires_grad_(example.requires_grad)
+
+
+def _fix(example: Any) -> str:
+    """Return what to do with an example that is no tensor."""
+    if callable(example):
+        # Its parameters are then those of what is traced, or constants.
+        return ". Close over it: trace(lambda x: function(module, x), x), or make what you trace a module that has it"
+    return ". Close over it: trace(lambda x: function(value, x), x)"
 
 
 def tensors_in(example: Any) -> Iterator[Any]:
