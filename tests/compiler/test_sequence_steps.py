@@ -181,6 +181,13 @@ def test_parts(name: str) -> None:
     judged(lambda a: PARTS[name](a * 1.5), drawn(4, 3, 5), steps=("chain", "place"))
 
 
+@pytest.mark.parametrize("sizes", [(96, 1024, 40), (7, 2048, 3), (5, 1024, 1024)], ids=str)
+def test_layers_that_widen(sizes: tuple[int, ...]) -> None:
+    """The gradient of their weight is computed as that of the transposes."""
+    rows, wide, inner = sizes
+    judged(lambda a, w: F.linear(a, w), drawn(rows, inner), drawn(wide, inner), steps=("product own",))
+
+
 def encoder(dropped: float = 0.1, **settings: Any) -> Any:
     wb.manual_seed(3)
     settings = {"batch_first": True, **settings}

@@ -208,6 +208,19 @@ _TURNED = 1 << 30
 """Added to the number of a weight that is kept turned."""
 
 
+_PAGE = 1024
+"""Floats in a page: values so far apart meet in the same places of a cache."""
+
+
+def _better_turned(left: Any, a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """Say whether a product is computed as that of the transposes: where columns are read that lie pages apart.
+
+    So it is of a layer's gradient for its weight where the layer widens: rows of the wide side are better the second operand.
+    """
+    columns = len(a) == 2 and left.node is not None and left.node.op is ops.permute
+    return columns and a[0] % _PAGE == 0 and b[1] % _PAGE != 0 and a[0] > b[1]
+
+
 def _product(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     left, right = node.inputs[:2]
@@ -220,6 +233,11 @@ def _product(low: Lowering, group: Group) -> int:
         return int(low.program.linear(low.slot(left), key + _TURNED, turned, bias_key, bias, after))
     narrow = type_name(left) == type_name(right) == "bfloat16"
     if len(b) == 2 and a and not narrow:
+        if _better_turned(left, a, b):
+            turned = low.program.product(
+                *(low.program.permute(low.slot(one), [1, 0]) for one in (right, left))
+            )
+            return int(low.program.permute(turned, [1, 0]))
         return int(low.program.product(low.slot(left), low.slot(right)))
     if len(a) < 2 or len(a) != len(b) or a[:-2] != b[:-2]:
         raise NotLowered("only products of as many matrices have a step")
