@@ -167,6 +167,22 @@ def test_a_class_that_there_is_not_is_refused_in_the_words_of_the_op() -> None:
         compiled(x, wb.tensor([0, 4, 2]))
 
 
+@pytest.mark.parametrize("sizes", [(5,), (3, 4), (400, 9)], ids=str)
+def test_embeddings(sizes: tuple[int, ...]) -> None:
+    words = wb.tensor(np.random.default_rng(1).integers(0, 11, sizes))
+    steps = ("rows of a table", "rows added to a table")
+    judged(lambda i, w: F.embedding(i, w).tanh() * 2, words, drawn(11, 33), steps=steps)
+
+
+def test_a_word_that_there_is_not_is_refused_in_the_words_of_the_op() -> None:
+    compiled = wb.compile(lambda i, w: F.embedding(i, w) * 2)
+    table = drawn(4, 3).requires_grad_()
+    compiled(wb.tensor([0, 3]), table).sum().backward()
+    for wrong in (4, -1):
+        with pytest.raises(IndexError, match="index out of range in self"):
+            compiled(wb.tensor([0, wrong]), table)
+
+
 PARTS: dict[str, Callable[[Any], Any]] = {
     "slices": lambda a: a[1:3] * 2 + a[:2],
     "of the last": lambda a: (a[..., :2] * a[..., -2:]).exp(),

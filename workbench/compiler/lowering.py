@@ -35,7 +35,7 @@ Rule = Callable[["Lowering", Group], int | Sequence[int]]
 DRAWING = (ops.dropout, ops.attention, ops.attention_gradient)
 """Ops whose steps draw by a seed that a run is given."""
 _LOSSES = (ops.cross_entropy, ops.cross_entropy_gradient, ops.nll_loss, ops.nll_loss_gradient)
-_PLACES = (ops.max_pool2d_gradient, *_LOSSES)
+_PLACES = (ops.max_pool2d_gradient, ops.embedding, ops.embedding_gradient, *_LOSSES)
 """Ops of floats that read whole numbers as well."""
 _ANY_DIMS = (ops.rename, ops.detach, ops.dropout, ops.reshape, ops.expand, *_LOSSES)
 """Ops whose steps read values without dims, too."""

@@ -215,7 +215,7 @@ _PAGE = 1024
 def _better_turned(left: Any, a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     """Say whether a product is computed as that of the transposes: where columns are read that lie pages apart.
 
-    So it is of a layer's gradient for its weight where the layer widens: rows of the wide side are better the second operand.
+    So it is of a layer's gradient for its weight where the layer widens: its rows are better the second operand.
     """
     columns = len(a) == 2 and left.node is not None and left.node.op is ops.permute
     return columns and a[0] % _PAGE == 0 and b[1] % _PAGE != 0 and a[0] > b[1]

@@ -128,6 +128,23 @@ def _sum_to(low: Lowering, group: Group) -> int:
     return int(low.program.reshape(low.program.reduce(x, "sum", dims, True) if dims else x, list(wanted)))
 
 
+def _embedding(low: Lowering, group: Group) -> int:
+    indices, table = group.nodes[0].inputs
+    if type_name(indices) != "int64" or not low.shape(indices):
+        raise NotLowered("rows are picked by places of int64, in one dim or more")
+    return int(low.program.embedding(low.slot(indices), low.slot(table)))
+
+
+def _embedding_gradient(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    indices, gradient = node.inputs
+    if type_name(indices) != "int64" or not low.shape(indices):
+        raise NotLowered("rows are picked by places of int64, in one dim or more")
+    return int(
+        low.program.embedding_gradient(low.slot(indices), low.slot(gradient), low.params(node)["count"])
+    )
+
+
 def _part(key: tuple[Any, ...], sizes: tuple[int, ...]) -> tuple[list[int], list[int], list[int]]:
     """Return where the part that a key shows begins, its sizes, and these without the dims of integers."""
     if any(one is Ellipsis for one in key):
@@ -181,5 +198,6 @@ SEQUENCE_RULES: dict[Op, Rule] = {
     ops.dropout: _dropout, ops.cross_entropy: _cross_entropy, ops.cross_entropy_gradient: _cross_entropy,
     ops.nll_loss: _nll_loss, ops.nll_loss_gradient: _nll_loss, ops.index: _index, ops.place: _place,
     ops.sum_to: _sum_to, ops.expand: _expand,
+    ops.embedding: _embedding, ops.embedding_gradient: _embedding_gradient,
 }  # fmt: skip
 """What has a step in training, beside what planes need."""

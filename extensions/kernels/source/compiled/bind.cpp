@@ -109,6 +109,8 @@ void bind_program(nb::module_& module) {
         .def("layer_norm_gradient", &Program::layer_norm_gradient)
         .def("log_softmax", &Program::log_softmax)
         .def("softmax_gradient", &Program::softmax_gradient)
+        .def("embedding", &Program::embedding)
+        .def("embedding_gradient", &Program::embedding_gradient)
         .def("cross_entropy", &Program::cross_entropy)
         .def("cross_entropy_gradient", &Program::cross_entropy_gradient)
         .def("nll_loss", &Program::nll_loss)

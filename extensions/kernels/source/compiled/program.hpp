@@ -184,6 +184,8 @@ class Program {
     std::vector<int> layer_norm_gradient(int gradient, int x, int means, int rstds, int weight, std::int64_t dims);
     int log_softmax(int x, std::int64_t dim);
     int softmax_gradient(int gradient, int y, std::int64_t dim, bool logarithm);
+    int embedding(int indices, int table);
+    int embedding_gradient(int indices, int gradient, std::int64_t rows);
     int cross_entropy(int x, int target, const std::string& reduction, std::int64_t ignored, float smoothing);
     int cross_entropy_gradient(int gradient, int x, int target, const std::string& reduction, std::int64_t ignored, float smoothing);
     int nll_loss(int x, int target, int weight, const std::string& reduction, std::int64_t ignored);

@@ -6,6 +6,8 @@
 #include "../softmax.hpp"
 #include "steps.hpp"
 
+#include <algorithm>
+
 namespace workbench::compiled {
 namespace {
 
@@ -88,6 +90,59 @@ int Program::softmax_gradient(int gradient, int y, std::int64_t dim, bool logari
         softmax_along_gradient<float>(floats(at[0]), floats(at[1]), sizes, dim, logarithm, static_cast<float*>(at[2]));
     });
     return gx;
+}
+
+// ------------------------------------------------------------------------------------------------------ rows of a table
+
+namespace {
+
+// What a row that there is not raises, the op says.
+void expect_rows(const std::int64_t* which, std::int64_t count, std::int64_t rows) {
+    for (std::int64_t i = 0; i < count; ++i)
+        if (which[i] < 0 || which[i] >= rows) throw OutOfRange();
+}
+
+}  // namespace
+
+int Program::embedding(int indices, int table) {
+    Dims sizes = shape(indices = plain(indices));
+    const Dims of_table = shape(table = plain(table));
+    if (of_table.size() != 2) refuse("a table of rows has two dims, not " + text(of_table));
+    const std::int64_t count = count_of(sizes), rows = of_table[0], width = of_table[1];
+    sizes.push_back(width);
+    const int made = add_plain(sizes);
+    add_loop("rows of a table", {indices, table, made}, thread_count(), [=](void* const* at) {
+        const auto* which = static_cast<const std::int64_t*>(at[0]);
+        expect_rows(which, count, rows);
+        parallel_for(count, grain_for(width), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i)
+                std::copy_n(floats(at[1]) + which[i] * width, width, static_cast<float*>(at[2]) + i * width);
+        });
+    });
+    return made;
+}
+
+// The gradient of a table of `rows`: each row of the gradient added to its own, in order; threads part the columns.
+int Program::embedding_gradient(int indices, int gradient, std::int64_t rows) {
+    const Dims sizes = shape(indices = plain(indices)), of_gradient = shape(gradient = plain(gradient));
+    if (of_gradient.size() != sizes.size() + 1 || !std::equal(sizes.begin(), sizes.end(), of_gradient.begin()))
+        refuse("rows of " + text(of_gradient) + " for places of " + text(sizes));
+    const std::int64_t count = count_of(sizes), width = of_gradient.back();
+    const int made = add_plain({rows, width});
+    add_loop("rows added to a table", {indices, gradient, made}, thread_count(), [=](void* const* at) {
+        const auto* which = static_cast<const std::int64_t*>(at[0]);
+        auto* out = static_cast<float*>(at[2]);
+        expect_rows(which, count, rows);
+        parallel_for(width, std::max<std::int64_t>(16, grain_for(count + rows)), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t row = 0; row < rows; ++row) std::fill(out + row * width + begin, out + row * width + end, 0.f);
+            for (std::int64_t i = 0; i < count; ++i) {
+                const float* from = floats(at[1]) + i * width;
+                float* to = out + which[i] * width;
+                for (std::int64_t c = begin; c < end; ++c) to[c] += from[c];
+            }
+        });
+    });
+    return made;
 }
 
 // --------------------------------------------------------------------------------------------------- losses of classes
