@@ -22,6 +22,8 @@ def _alias(name: str, module: ModuleType) -> None:
 _alias("quantization", quantization)
 for _file in quantization.PYTORCH_FILES:
     _alias(f"quantization.{_file}", Gathered(f"{__name__}.quantization.{_file}", quantization))
+for _file in ("quantize_fx", "backend_config"):
+    _alias(f"quantization.{_file}", getattr(quantization, _file))
 for _room in ("quantized", "quantized.dynamic", "qat", "intrinsic", "intrinsic.qat", "intrinsic.quantized"):
     _alias(f"nn.{_room}", imported(f"workbench.nn.{_room}"))
     parent, _, word = _room.rpartition(".")

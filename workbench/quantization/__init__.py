@@ -9,6 +9,7 @@ from __future__ import annotations
 from workbench.base.public import words
 from workbench.base.quantized_array import QScheme
 from workbench.quantization import (
+    backend_config,
     default_fake_quantize,
     default_observers,
     intrinsic,
@@ -16,6 +17,7 @@ from workbench.quantization import (
     qat,
     qconfig,
     qconfig_mapping,
+    quantize_fx,
     quantized,
     weight_only,
 )
@@ -61,6 +63,7 @@ from workbench.quantization.prepare import prepare
 from workbench.quantization.qat_workflow import prepare_qat, quantize_qat
 from workbench.quantization.qconfig import *  # noqa: F403
 from workbench.quantization.qconfig_mapping import *  # noqa: F403
+from workbench.quantization.quantize_fx import convert_fx, fuse_fx, prepare_fx, prepare_qat_fx
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper, add_quant_dequant
 from workbench.quantization.weight_only import WeightOnlyLinear, quantize_weights
 from workbench.quantization.workflow import fuse_automatically, quantize
@@ -90,6 +93,7 @@ __all__ += default_observers.__all__
 __all__ += [name for name in qconfig.__all__ if name != "BACKENDS"]
 __all__ += [name for name in mappings.__all__ if not name.isupper()]
 __all__ += qconfig_mapping.__all__
+__all__ += ["backend_config", "convert_fx", "fuse_fx", "prepare_fx", "prepare_qat_fx", "quantize_fx"]
 
 PYTORCH_FILES = (
     "observer", "fake_quantize", "qconfig", "qconfig_mapping", "quantize", "fuse_modules", "fuser_method_mappings",

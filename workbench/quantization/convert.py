@@ -47,7 +47,7 @@ def convert(
     >>> prepared = wb.quantization.prepare(wb.models.DigitsNet().eval())
     >>> convert(prepared)
     Traceback (most recent call last):
-    workbench.base.errors.QuantizationError: not calibrated: conv1, conv2, fc1, fc2, quant have seen no values. ...
+    workbench.base.errors.QuantizationError: not calibrated: conv1, bn1, ...
     """
     if not any(isinstance(module, ObserverBase | FakeQuantizeBase) for module in model.modules()):
         raise QuantizationError(

@@ -27,7 +27,7 @@ from workbench.nn import (
 from workbench.nn.utils import fuse_conv_bn_weights
 from workbench.quantization import intrinsic
 
-__all__ = ["find_patterns", "fold_batch_norm", "fuse_modules", "fuse_modules_qat"]
+__all__ = ["find_patterns", "fold_batch_norm", "fuse_modules", "fuse_modules_qat", "patterns"]
 
 Pattern = tuple[type, ...]
 
@@ -91,6 +91,11 @@ _TRAINED: dict[Pattern, Any] = {
     (Linear, ReLU): intrinsic.LinearReLU,
 }
 """The same while training, where normalisations stay modules."""
+
+
+def patterns(training: bool) -> dict[Pattern, Any]:
+    """Return what is fused, by the types of the modules in their order, in training or in use."""
+    return _TRAINED if training else _PATTERNS
 
 
 def fuse_modules(

@@ -1,0 +1,189 @@
+"""Training with fake quantization: what is swapped, folded, frozen, converted and refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import quantization as q
+from workbench.nn import intrinsic
+from workbench.nn.intrinsic import qat as intrinsic_qat
+
+GROUPS = [["conv1", "bn1", "relu1"], ["conv2", "bn2", "relu2"], ["fc1", "relu3"]]
+
+
+def outputs(model: Any, *inputs: Any) -> Any:
+    with wb.no_grad():
+        return model(*inputs)
+
+
+@pytest.fixture
+def aware(model: Any) -> Any:
+    return q.prepare_qat(q.fuse_modules_qat(model.train(), GROUPS))
+
+
+def test_layers_are_swapped_and_train(aware: Any, images: Any) -> None:
+    assert type(aware.conv1) is intrinsic_qat.ConvBnReLU2d
+    assert type(aware.fc1) is intrinsic_qat.LinearReLU
+    assert type(aware.fc2) is q.qat.Linear
+    assert aware.calibration.names[:3] == ("input", "conv1.weight", "conv1.output")
+    aware(images).sum().backward()
+    assert aware.conv1.weight.grad is not None and aware.conv1.bn.weight.grad is not None
+    assert aware.fc2.weight.grad is not None
+    keys = set(aware.state_dict())
+    assert {"conv1.weight", "conv1.bn.running_mean", "conv1.weight_fake_quant.scale", "fc2.weight"} <= keys
+
+
+def test_an_aware_model_converts_to_what_it_was_trained_for(aware: Any, images: Any) -> None:
+    optimizer = wb.optim.SGD(aware.parameters(), lr=0.01)
+    for _ in range(4):
+        optimizer.zero_grad()
+        (aware(images) ** 2).mean().backward()
+        optimizer.step()
+    aware.apply(q.disable_observer)
+    aware.apply(intrinsic_qat.freeze_bn_stats)
+    aware.eval()
+    integer = q.convert(aware)
+    assert type(integer.conv1) is q.quantized.ConvReLU2d
+    assert type(integer.fc2) is q.quantized.Linear
+    assert q.sqnr(outputs(aware, images), outputs(integer, images)) > 30
+    assert type(aware.conv1) is intrinsic_qat.ConvBnReLU2d
+
+
+def test_frozen_statistics_stay_frozen(aware: Any, images: Any) -> None:
+    aware.apply(intrinsic_qat.freeze_bn_stats)
+    before = aware.conv1.bn.running_mean.numpy().copy()
+    aware.train()
+    aware(images * 3)
+    np.testing.assert_array_equal(aware.conv1.bn.running_mean.numpy(), before)
+    aware.apply(intrinsic_qat.update_bn_stats)
+    aware(images * 3)
+    assert not np.array_equal(aware.conv1.bn.running_mean.numpy(), before)
+
+
+def test_a_frozen_layer_computes_what_its_folded_form_does(aware: Any, images: Any) -> None:
+    aware.eval()
+    aware.apply(q.disable_fake_quant)
+    layer = aware.conv1
+    expected = wb.relu(layer.folded()(images))  # type: ignore[attr-defined]
+    np.testing.assert_allclose(outputs(layer, images).numpy(), expected.detach().numpy(), atol=1e-5)
+
+
+def test_all_at_once(model: Any, images: Any) -> None:
+    def train(prepared: Any, data: Any) -> None:
+        prepared(data)
+
+    integer = q.quantize_qat(model, train, [images])
+    assert type(integer.conv1) is q.quantized.Conv2d
+    assert type(model.conv1) is wb.nn.Conv2d
+
+
+def test_learned_scales_reach_the_integer_model() -> None:
+    config = q.QConfig(
+        q.default_fake_quant,
+        q.LearnableFakeQuantize.with_args(
+            observer=q.MinMaxObserver,
+            quant_min=-128,
+            quant_max=127,
+            dtype=wb.qint8,
+            qscheme=q.per_tensor_symmetric,
+        ),
+    )
+    model = wb.nn.Sequential(wb.nn.Linear(4, 3)).train()
+    model.qconfig = config
+    prepared = q.prepare_qat(model)
+    x = wb.rand(16, 4)
+    prepared(x)
+    fake = prepared.module[0].weight_fake_quant
+    fake.enable_param_learning()
+    prepared(x).sum().backward()
+    assert fake.scale.grad is not None
+    with wb.no_grad():
+        fake.scale *= 1.25
+    integer = q.convert(prepared.eval())
+    assert float(integer.module[0].weight.q_scale()) == pytest.approx(float(fake.scale.item()))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: q.prepare_qat(m.eval()), r"models in training mode: call model.train\(\) first"),
+        (lambda m: q.prepare_qat(q.prepare_qat(m)), "has observers already"),
+        (lambda m: q.fuse_modules_qat(m.eval(), GROUPS), "for models in training"),
+        (lambda m: q.fuse_modules_qat(m, ["conv1", "relu2", "bn1"]), "did not find fuser method"),
+        (lambda m: q.convert(q.prepare_qat(m)), "not calibrated: conv1, bn1, .*quant have seen no values"),
+        (lambda m: q.qat.Linear(2, 2), "takes a qconfig"),
+        (lambda m: q.qat.Conv2d.from_float(m.conv1), "takes a layer with a qconfig"),
+    ],
+)
+def test_refusals(model: Any, change: Any, message: str) -> None:
+    model.train()
+    with pytest.raises(wb.QuantizationError, match=message):
+        change(model)
+    assert type(model.conv1) is wb.nn.Conv2d
+
+
+def test_functions_as_modules(images: Any) -> None:
+    class Net(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.quant, self.dequant = q.QuantStub(), q.DeQuantStub()
+            self.a, self.b = wb.nn.Conv2d(1, 2, 1), wb.nn.Conv2d(1, 2, 1)
+            self.sum, self.join, self.unused = (q.quantized.FloatFunctional() for _ in range(3))
+
+        def forward(self, x: Any) -> Any:
+            x = self.quant(x)
+            a, b = self.a(x), self.b(x)
+            y = self.sum.add_relu(a, self.join.mul_scalar(b, -2.0))
+            return self.dequant(self.join.cat([y, self.sum.add_scalar(a, 0.5)], dim=1))
+
+    model = Net().eval()
+    model.qconfig = q.default_qconfig  # type: ignore[assignment]
+    prepared = q.prepare(model)
+    before = outputs(prepared, images)
+    integer = q.convert(prepared)
+    assert type(integer.sum) is q.quantized.QFunctional
+    assert q.sqnr(before, outputs(integer, images)) > 28
+    codes = integer.quant(images)
+    with pytest.raises(wb.QuantizationError, match="QFunctional has seen no values before convert"):
+        integer.unused.add(codes, codes)
+    with pytest.raises(wb.QuantizationError, match="is not called itself: call its add, add_scalar"):
+        integer.sum(images)
+
+
+@pytest.mark.parametrize("value", [0.7, -0.7, 30.0, -30.0, 0.0])
+def test_numbers_beside_codes(value: float) -> None:
+    x = np.linspace(-2, 3, 50).astype(np.float32)
+    codes = wb.quantize_per_tensor(wb.from_numpy(x), 5 / 255, 102, wb.quint8)
+    both = q.quantized.QFunctional()
+    real = codes.dequantize().numpy()
+    np.testing.assert_allclose(both.add_scalar(codes, value).dequantize().numpy(), real + value, atol=0.14)
+    np.testing.assert_allclose(both.mul_scalar(codes, value).dequantize().numpy(), real * value, atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_other_convolutions_and_layers_between_codes(n: int) -> None:
+    nn = wb.nn
+    layers: list[Any] = [
+        getattr(nn, f"Conv{n}d")(2, 4, 3, padding=1),
+        nn.ReLU(),
+        getattr(nn, f"Conv{n}d")(4, 2, 1),
+    ]
+    layers += [nn.Hardswish(), getattr(nn, f"ConvTranspose{n}d")(2, 3, 2, stride=2), nn.LeakyReLU()]
+    model = nn.Sequential(*layers).eval()
+    x = wb.randn(2, 2, *[6] * n)
+    fused = q.fuse_modules(model, ["0", "1"])
+    assert type(fused[0]) is getattr(intrinsic, f"ConvReLU{n}d")
+    prepared = q.prepare(fused, q.QConfig(q.MinMaxObserver, q.default_weight_observer))
+    outputs(prepared, x)
+    integer = q.convert(prepared)
+    assert q.sqnr(outputs(model, x), outputs(integer, x)) > 25
+
+
+def test_a_table_needs_a_qconfig_of_its_own() -> None:
+    model = wb.nn.Sequential(wb.nn.Embedding(5, 4), wb.nn.Linear(4, 2)).eval()
+    with pytest.raises(wb.QuantizationError, match="only supported with float_qparams_weight_only_qconfig"):
+        q.prepare(model)

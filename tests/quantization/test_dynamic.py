@@ -1,0 +1,148 @@
+"""Weights in codes, activations quantized in each call."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import quantization as q
+from workbench.quantization.quantized import dynamic
+
+
+def outputs(model: Any, *inputs: Any) -> Any:
+    with wb.no_grad():
+        found = model(*inputs)
+    return found[0] if isinstance(found, tuple) else found
+
+
+class Mixed(wb.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = wb.nn.Embedding(30, 12)
+        self.rnn = wb.nn.LSTM(12, 16, 2, bidirectional=True)
+        self.head = wb.nn.Sequential(wb.nn.Linear(32, 20), wb.nn.ReLU(), wb.nn.Linear(20, 5))
+
+    def forward(self, words: Any) -> Any:
+        return self.head(self.rnn(self.table(words))[0])
+
+
+@pytest.fixture
+def mixed() -> Any:
+    wb.manual_seed(2)
+    return Mixed()
+
+
+@pytest.fixture
+def words() -> Any:
+    return wb.from_numpy(np.random.default_rng(3).integers(0, 30, (9, 4)))
+
+
+def test_layers_by_default(mixed: Any, words: Any) -> None:
+    found = q.quantize_dynamic(mixed)
+    assert type(found.rnn) is dynamic.LSTM
+    assert type(found.head[2]) is dynamic.Linear
+    assert type(found.table) is wb.nn.Embedding
+    assert type(mixed.rnn) is wb.nn.LSTM
+    assert q.sqnr(outputs(mixed, words), outputs(found, words)) > 25
+    assert q.model_size(found.rnn) < q.model_size(mixed.rnn) / 3.4
+    other = q.quantize_dynamic(Mixed())
+    other.load_state_dict(found.state_dict())
+    np.testing.assert_array_equal(outputs(other, words).numpy(), outputs(copy.deepcopy(found), words).numpy())
+
+
+def test_in_place_changes_the_model_itself(mixed: Any) -> None:
+    assert q.quantize_dynamic(mixed, {wb.nn.Linear}, inplace=True) is mixed
+    assert type(mixed.head[0]) is dynamic.Linear
+    assert type(mixed.rnn) is wb.nn.LSTM
+
+
+def test_rows_and_tokens_have_scales_of_their_own(mixed: Any) -> None:
+    x = wb.from_numpy(np.random.default_rng(4).standard_normal((6, 32)).astype(np.float32))
+    x[3] *= 100.0
+    model = mixed.head
+    ratio = {}
+    for name, config in (
+        ("batch", q.default_dynamic_qconfig), ("rows", q.per_channel_dynamic_qconfig),
+        ("tokens", q.per_token_dynamic_qconfig),
+    ):  # fmt: skip
+        found = q.quantize_dynamic(model, {wb.nn.Linear: config})
+        ratio[name] = q.sqnr(outputs(model, x)[:3], outputs(found, x)[:3])
+    assert ratio["tokens"] > ratio["rows"] + 10
+    alone = outputs(found, x[:1])
+    np.testing.assert_allclose(alone.numpy(), outputs(found, x)[:1].numpy(), atol=1e-5)
+
+
+def test_half_precision_and_tables(mixed: Any, words: Any) -> None:
+    half = q.quantize_dynamic(mixed, dtype=wb.float16)
+    assert half.head[0].weight.dtype is wb.float16
+    assert q.sqnr(outputs(mixed, words), outputs(half, words)) > 50
+    table = q.quantize_dynamic(mixed, dtype=wb.quint8).table
+    assert q.sqnr(outputs(mixed.table, words), outputs(table, words)) > 40
+    assert table.codes.dtype is wb.uint8
+    with pytest.raises(IndexError, match="rows go from 0 to 29"):
+        table(wb.tensor([30]))
+
+
+def test_bags_skip_their_padding() -> None:
+    bag = wb.nn.EmbeddingBag(10, 4, mode="sum", padding_idx=3)
+    found = q.quantize_dynamic(wb.nn.ModuleList([bag]), dtype=wb.quint8)[0]
+    rows, offsets = wb.tensor([3, 1, 3, 2]), wb.tensor([0, 3])
+    np.testing.assert_allclose(found(rows, offsets).numpy(), bag(rows, offsets).detach().numpy(), atol=0.05)
+    other = wb.tensor([4, 1, 5, 2])
+    np.testing.assert_allclose(found(other, offsets).numpy(), bag(other, offsets).detach().numpy(), atol=0.05)
+
+
+def test_a_transformer_is_quantized() -> None:
+    wb.manual_seed(0)
+    layer = wb.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
+    x = wb.randn(2, 5, 16)
+    found = q.quantize_dynamic(layer, {wb.nn.Linear}, dtype=wb.qint8)
+    assert type(found.linear1) is dynamic.Linear
+    assert q.sqnr(outputs(layer, x), outputs(found, x)) > 30
+
+
+def test_one_layer_alone_becomes_another() -> None:
+    assert type(q.quantize_dynamic(wb.nn.Linear(3, 2))) is dynamic.Linear
+
+
+@pytest.mark.parametrize(
+    ("spec", "dtype", "message"),
+    [
+        ({"haed"}, "qint8", "a qconfig for 'haed', and no module of that name: did you mean 'head'"),
+        ({wb.nn.Conv2d}, "qint8", "Conv2d has no dynamic form; these have: .*LSTM"),
+        (None, "qint32", "Don't know how to quantize with default settings for qint32"),
+        ({wb.nn.Embedding}, "qint8", "only supported with float_qparams_weight_only_qconfig"),
+    ],
+)
+def test_refusals_change_nothing(mixed: Any, spec: Any, dtype: str, message: str) -> None:
+    with pytest.raises(wb.QuantizationError, match=message):
+        q.quantize_dynamic(mixed, spec, dtype=getattr(wb, dtype), inplace=True)
+    assert type(mixed.head[0]) is wb.nn.Linear
+    assert not hasattr(mixed.head[0], "qconfig")
+
+
+def test_what_a_dynamic_layer_takes(mixed: Any) -> None:
+    found = q.quantize_dynamic(mixed)
+    codes = wb.quantize_per_tensor(wb.ones(1, 32), 0.1, 0, wb.quint8)
+    with pytest.raises(wb.QuantizationError, match="takes floating point values, and got quint8"):
+        found.head(codes)
+    with pytest.raises(wb.QuantizationError, match="Expected 12, got 7"):
+        found.rnn(wb.ones(2, 1, 7))
+    packed = wb.nn.utils.rnn.pack_sequence([wb.ones(2, 12)])
+    with pytest.raises(wb.QuantizationError, match="sequences of one length"):
+        found.rnn(packed)
+    with pytest.raises(wb.QuantizationError, match="has no projections"):
+        q.quantize_dynamic(wb.nn.ModuleList([wb.nn.LSTM(4, 6, proj_size=2)]))
+
+
+def test_values_that_are_no_numbers_do_not_poison_the_scale(mixed: Any) -> None:
+    found = q.quantize_dynamic(mixed).head
+    x = wb.ones(2, 32)
+    before = outputs(found, x)[0].numpy()
+    x[1, 0] = float("nan")
+    x[1, 1] = float("inf")
+    np.testing.assert_array_equal(outputs(found, x)[0].numpy(), before)

@@ -1,0 +1,137 @@
+"""Codes take the place of values in an observed graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.base.errors import QuantizationError
+from workbench.fx import GraphModule, Node
+from workbench.quantization import quantized
+from workbench.quantization.fake_quantize import FakeQuantize, FakeQuantizeBase
+from workbench.quantization.graph_mode.layers import new_path
+from workbench.quantization.graph_mode.observing import Plan
+from workbench.quantization.mappings import (
+    TABLES,
+    get_default_dynamic_quant_module_mappings,
+    get_default_static_quant_module_mappings,
+)
+from workbench.quantization.observed import float_layer, observer_of
+from workbench.quantization.observer_base import ObserverBase
+
+__all__ = ["check_calibrated", "to_codes"]
+
+
+def _watchers(module: GraphModule) -> dict[Node, Any]:
+    """Return the nodes that are observers, with them."""
+    found = {}
+    for node in module.graph.nodes:
+        if node.op == "call_module":
+            one = module.get_submodule(str(node.target))
+            if isinstance(one, ObserverBase | FakeQuantizeBase):
+                found[node] = one
+    return found
+
+
+def _range_of(watching: Any) -> Any:
+    return watching.observer if isinstance(watching, FakeQuantize) else watching
+
+
+def check_calibrated(module: GraphModule) -> None:
+    """Raise `QuantizationError`, with the names of the values, where observers have seen nothing finite."""
+    missing = [
+        str(node.args[0])
+        for node, watching in _watchers(module).items()
+        if not _range_of(watching).has_data and _range_of(watching).override is None
+    ]
+    if missing:
+        raise QuantizationError(
+            f"not calibrated: {', '.join(missing)} {'has' if len(missing) == 1 else 'have'} seen no values. Call the "
+            "prepared model with some data before convert_fx"
+        )
+
+
+def to_codes(module: GraphModule, made: Plan) -> None:
+    """Swap layers, quantize what was observed and dequantize where codes are not taken, in place."""
+    watchers = _watchers(module)
+    codes: set[Node] = {node for node in made.coded if made.said[node].way == "native"}
+    behind = {node.args[0]: node for node in watchers}
+    table = get_default_static_quant_module_mappings()
+    done: set[str] = set()
+    for node in made.coded:
+        if made.said[node].way != "layer":
+            continue
+        codes.add(node)
+        path = str(node.target)
+        if path not in done:
+            done.add(path)
+            layer: Any = module.get_submodule(path)
+            _observe(layer, watchers[behind[node]], made.configs[node])
+            module.set_submodule(path, table[type(layer)].from_float(layer))
+    for node, watching in watchers.items():
+        (value,) = node.args
+        if value in codes:
+            node.replace_all_uses_with(value)
+        else:
+            codes.add(_quantize(module, node, value, watching))
+        module.graph.erase_node(node)
+    _dequantize(module, made, codes)
+    _swap_rest(module, made)
+    module.delete_all_unused_submodules()
+    module.graph.lint()
+    module.recompile()
+
+
+def _observe(layer: Any, watching: Any, config: Any) -> None:
+    layer.activation_post_process = watching
+    if hasattr(layer, "weight_fake_quant"):
+        layer.weight_fake_quant(float_layer(layer).weight.detach())
+        return
+    layer.weight_post_process = config.weight()
+    observer = observer_of(layer, "weight_post_process")
+    observer(float_layer(layer).weight.detach())
+
+
+def _quantize(module: GraphModule, node: Node, value: Any, watching: Any) -> Node:
+    path = new_path(module, f"quantize_{value.name}")
+    module.add_submodule(path, quantized.Quantize.from_float(_range_of(watching)))
+    with module.graph.inserting_before(node):
+        made = module.graph.call_module(path, (value,))
+    # Who takes no codes takes the value itself, and loses nothing.
+    node.replace_all_uses_with(made)
+    return made
+
+
+def _dequantize(module: GraphModule, made: Plan, codes: set[Node]) -> None:
+    numbers: dict[Node, Node] = {}
+    for node in [*module.graph.nodes]:
+        said = made.said.get(node)
+        plain = said is None or said.way == "other"
+        takes_codes = (node in made.coded and said is not None and said.way != "computed") or (
+            plain and node.op != "output"
+        )
+        if takes_codes or (node in codes and said is None):
+            continue
+        for one in [*node.all_input_nodes]:
+            if one not in codes:
+                continue
+            if one not in numbers:
+                with module.graph.inserting_after(one):
+                    numbers[one] = module.graph.call_method("dequantize", (one,))
+            node.replace_input_with(one, numbers[one])
+
+
+def _swap_rest(module: GraphModule, made: Plan) -> None:
+    """Swap layers that quantize what they take themselves, and tables."""
+    dynamic = get_default_dynamic_quant_module_mappings()
+    for node, config in made.configs.items():
+        if config is None or node.op != "call_module" or node in made.coded:
+            continue
+        layer: Any = module.get_submodule(str(node.target))
+        own = config.activation()
+        scheme = str(getattr(config.weight(), "qscheme", "")) if config.weight is not None else ""
+        table = isinstance(layer, TABLES) and scheme.endswith("float_qparams")
+        if type(layer) in dynamic and (
+            table or (getattr(own, "is_dynamic", False) and not isinstance(layer, TABLES))
+        ):
+            layer.qconfig = config
+            module.set_submodule(str(node.target), dynamic[type(layer)].from_float(layer))

@@ -1,0 +1,72 @@
+"""Layers of a graph are joined with the normalisation and the rectifier behind them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from workbench.base.errors import QuantizationError
+from workbench.core.op import ops
+from workbench.fx import GraphModule, Node
+from workbench.nn import ReLU, functional
+from workbench.quantization.fuse import patterns
+
+__all__ = ["fuse_graph", "require_use"]
+
+
+def _kind(module: GraphModule, node: Node) -> type | None:
+    if node.op == "call_module":
+        return type(module.get_submodule(str(node.target)))
+    rectifies = (
+        node.target in (functional.relu, ops.relu, "relu") or getattr(node.target, "__name__", "") == "relu"
+    )
+    return ReLU if rectifies and len(node.all_input_nodes) == 1 else None
+
+
+def fuse_graph(module: GraphModule, training: bool) -> None:
+    """Join what can be joined, in place: in training normalisations stay inside, else they are folded."""
+    known = patterns(training)
+    uses: dict[str, int] = {}
+    for node in module.graph.nodes:
+        if node.op == "call_module":
+            uses[str(node.target)] = uses.get(str(node.target), 0) + 1
+    for node in [*module.graph.nodes]:
+        if node.op != "call_module" or node not in module.graph.nodes:
+            continue
+        chain = [node]
+        while len(chain) < 3 and len(chain[-1].users) == 1:
+            (after,) = chain[-1].users
+            if _kind(module, after) is None or after.all_input_nodes != [chain[-1]]:
+                break
+            chain.append(after)
+        while len(chain) > 1:
+            kinds: Any = tuple(_kind(module, one) for one in chain)
+            # A layer that is called twice would be changed for the other call, too.
+            once = all(uses.get(str(one.target), 1) == 1 for one in chain if one.op == "call_module")
+            if once and kinds in known:
+                _join(module, chain, known[kinds], training)
+                break
+            chain.pop()
+    module.recompile()
+
+
+def _join(module: GraphModule, chain: list[Node], make: Any, training: bool) -> None:
+    parts = [
+        module.get_submodule(str(one.target)) if one.op == "call_module" else ReLU().train(training)
+        for one in chain
+    ]
+    # Copies: what is left behind under the old names is unused, and goes.
+    fused = make(*(copy.deepcopy(part) for part in parts))
+    fused.train(training)
+    module.set_submodule(str(chain[0].target), fused)
+    chain[-1].replace_all_uses_with(chain[0])
+    for node in reversed(chain[1:]):
+        module.graph.erase_node(node)
+
+
+def require_use(module: Any) -> None:
+    """Raise `QuantizationError` for a model in training, whose normalisations still move."""
+    if module.training:
+        raise QuantizationError(
+            "Fusion only for eval! Call model.eval() first, or prepare_qat_fx for training"
+        )

@@ -1,0 +1,157 @@
+"""Which values of a graph are observed, by which observers, and the observers put into the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.base.dtypes import qint8, quint8
+from workbench.fx import GraphModule, Node
+from workbench.quantization.graph_mode.layers import new_path
+from workbench.quantization.graph_mode.statements import Statement
+
+__all__ = ["Plan", "insert_observers", "plan"]
+
+
+@dataclass
+class Plan:
+    """What becomes of each node: whether it takes codes, what is observed, and which values share an observer."""
+
+    said: dict[Node, Statement]
+    configs: dict[Node, Any]
+    coded: set[Node] = field(default_factory=set)
+    """Nodes that take codes where they take values."""
+    inner: set[Node] = field(default_factory=set)
+    """Nodes whose values go on into the one behind them and are no codes: a sum that is rectified."""
+    groups: dict[Node, Node] = field(default_factory=dict)
+
+    def group(self, node: Node) -> Node:
+        """Return the node that stands for all that share its scale and zero point."""
+        while self.groups.get(node, node) is not node:
+            node = self.groups[node]
+        return node
+
+    def join(self, a: Node, b: Node) -> None:
+        """Have two values share a scale and a zero point."""
+        first, second = self.group(a), self.group(b)
+        if first is not second:
+            self.groups[second] = first
+
+    def gives_codes(self, node: Node) -> bool:
+        """Say whether a node's own result is codes, or becomes such."""
+        return node in self.coded and node not in self.inner
+
+    def values(self, node: Node) -> list[Node]:
+        """Return the nodes whose floating point values a node takes."""
+        return [
+            one
+            for one in node.all_input_nodes
+            if one in self.said and self.said[one].floating and one.op != "get_attr"
+        ]
+
+    def observed(self) -> list[Node]:
+        """Return the values that need a scale of their own, in order."""
+        found = []
+        for node, said in self.said.items():
+            taken = any(user in self.coded and not self._is_inner(node, user) for user in node.users)
+            own = node in self.coded and said.way in ("layer", "computed") and node not in self.inner
+            if said.floating and node.op != "get_attr" and (own or (taken and node not in self.coded)):
+                found.append(node)
+        return found
+
+    def _is_inner(self, node: Node, user: Node) -> bool:
+        return node in self.inner and node in user.all_input_nodes
+
+
+def _wants(config: Any) -> bool:
+    """Say whether a qconfig asks for codes of values."""
+    if config is None:
+        return False
+    made = config.activation()
+    return getattr(made, "dtype", None) in (quint8, qint8) and not getattr(made, "is_dynamic", False)
+
+
+def plan(said: dict[Node, Statement], configs: dict[Node, Any]) -> Plan:
+    """Return what becomes of the nodes of a graph by what they say, and by their configurations."""
+    made = Plan(said, configs)
+    wanted = {node for node in said if _wants(configs.get(node))}
+    for node, own in said.items():
+        if own.way in ("layer", "computed") and node in wanted:
+            made.coded.add(node)
+    _reach_moves(made, wanted)
+    _part_fixed(made)
+    _join_rectifiers(made)
+    for node, own in said.items():
+        if node not in made.coded:
+            continue
+        taken = made.values(node)
+        if own.way == "native" and own.travels == "same" and taken:
+            made.join(taken[0], node)
+        elif own.way == "native" and own.travels == "joined":
+            for one in taken:
+                made.join(taken[0], one)
+            made.join(taken[0], node)
+    return made
+
+
+def _reach_moves(made: Plan, wanted: set[Node]) -> None:
+    """Have ops that take codes as they are take them where they stand beside what does."""
+    moves = [node for node, own in made.said.items() if own.way == "native" and node in wanted]
+    changed = True
+    while changed:
+        changed = False
+        for node in moves:
+            if node in made.coded:
+                continue
+            beside = any(one in made.coded for one in made.values(node)) or any(
+                user in made.coded for user in node.users
+            )
+            if beside:
+                made.coded.add(node)
+                changed = True
+
+
+def _part_fixed(made: Plan) -> None:
+    """Have what joins values of a fixed range compute a scale of its own: others would be cut to that range."""
+
+    def is_fixed(node: Node) -> bool:
+        own = made.said[node]
+        while node in made.coded and own.way == "native" and own.travels == "same" and made.values(node):
+            node = made.values(node)[0]
+            own = made.said[node]
+        return node in made.coded and own.travels == "fixed"
+
+    for node, own in made.said.items():
+        if node in made.coded and own.travels == "joined" and any(is_fixed(one) for one in made.values(node)):
+            made.said[node] = Statement("computed", "own", own.ops)
+
+
+def _join_rectifiers(made: Plan) -> None:
+    """Have a sum that is only rectified be observed behind the rectifier, where half of its range is gone."""
+    for node, own in made.said.items():
+        if own.way != "computed" or node not in made.coded or len(node.users) != 1:
+            continue
+        (after,) = node.users
+        said = made.said.get(after)
+        if said is not None and after in made.coded and said.ops == ("relu",) and said.way == "native":
+            made.inner.add(node)
+            made.said[after] = Statement("computed", "own", said.ops)
+
+
+def insert_observers(module: GraphModule, made: Plan) -> None:
+    """Put an observer behind each value that needs one, in place; values that share a scale share it."""
+    held: dict[Node, str] = {}
+    for node in made.observed():
+        group = made.group(node)
+        if group not in held:
+            # What has no say itself, such as an input, is observed as the one that takes it wants.
+            takers = [node, *(user for user in node.users if user in made.coded)]
+            config: Any = next(made.configs.get(one) for one in takers if _wants(made.configs.get(one)))
+            held[group] = new_path(module, f"activation_post_process_{len(held)}")
+            module.add_submodule(held[group], config.activation().train(module.training))
+        with module.graph.inserting_after(node):
+            watching = module.graph.call_module(held[group], (node,))
+        for user in [*node.users]:
+            if user is not watching:
+                user.replace_input_with(node, watching)
+    module.recompile()

@@ -1,0 +1,143 @@
+"""What each node of a graph does to codes: found by running it once, and asking the table of each op that it called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import quint8
+from workbench.base.errors import DTypeError, QuantizationError
+from workbench.base.quantized_array import QuantizedArray
+from workbench.core import dispatch
+from workbench.core.absent import Absent
+from workbench.core.op import Op
+from workbench.core.stack import interpreting
+from workbench.core.value import Value
+from workbench.fx import GraphModule, Interpreter, Node
+from workbench.fx.node import map_aggregate
+from workbench.ops.quantized.quantize import QUANTIZE_PER_TENSOR
+from workbench.quantization.mappings import WEIGHTED
+
+__all__ = ["Statement", "statements"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """How a node takes codes.
+
+    `way` is ``layer`` (swapped for an integer layer), ``native`` (called with codes as it is), ``computed`` (between
+    dequantizing and quantizing), ``float`` (it takes no codes) or ``other`` (it gives no floating point tensor).
+    """
+
+    way: str
+    travels: str = "own"
+    ops: tuple[str, ...] = ()
+    floating: bool = True
+    """True where its result is a floating point tensor, or several."""
+
+
+class _Listed:
+    """Notes the ops that are called, and calls them."""
+
+    def __init__(self) -> None:
+        self.found: list[Op] = []
+
+    def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Note an op, and apply it."""
+        self.found.append(op)
+        return dispatch.apply(op, *inputs, **params)
+
+
+class _Run(Interpreter):
+    """Runs a graph and keeps what each node called and gave."""
+
+    def __init__(self, module: GraphModule) -> None:
+        super().__init__(module)
+        self.said: dict[Node, Statement] = {}
+
+    def run_node(self, n: Node) -> Any:
+        """Run one node."""
+        listed = _Listed()
+        with interpreting(listed):
+            result = super().run_node(n)
+        self.said[n] = self._statement(n, listed.found, result)
+        return result
+
+    def _statement(self, node: Node, ops: list[Op], result: Any) -> Statement:
+        names = tuple(op.name for op in ops)
+        floating, single = _is_floating(result), isinstance(result, Value)
+        if node.op in ("placeholder", "get_attr", "output"):
+            return Statement("float", floating=floating and node.op != "output")
+        # A size or a shape is the same of codes.
+        if not floating and not ops:
+            return Statement("other", floating=False)
+        if node.op == "call_module" and type(self.submodules[str(node.target)]) in WEIGHTED:
+            return Statement("layer", "weighted", names)
+        if not floating:
+            return Statement("float", ops=names, floating=False)
+        travels = _together(ops)
+        if travels is None or not _takes_values(node, self.said):
+            return Statement("float", ops=names)
+        if travels == "own" or not all(callable(op.quantized.codes) for op in ops):  # type: ignore[union-attr]
+            return Statement("computed" if single else "float", "own", names)
+        if not self._takes_codes(node):
+            return Statement("computed" if single else "float", "own", names)
+        return Statement("native", travels, names)
+
+    def _takes_codes(self, node: Node) -> bool:
+        """Call a node with codes: what it does between its ops may ask for types that codes are not."""
+        args, kwargs = self.fetch_args_kwargs_from_env(node)
+        args, kwargs = map_aggregate(args, _coded), map_aggregate(kwargs, _coded)
+        try:
+            result = getattr(self, node.op)(node.target, args, kwargs)
+        except (DTypeError, QuantizationError):
+            return False
+        several = result if isinstance(result, tuple | list) else (result,)
+        return all(isinstance(one, Value) and isinstance(one.payload, QuantizedArray) for one in several)
+
+
+def _coded(one: Any) -> Any:
+    """A floating point tensor as codes under some scale."""
+    if not isinstance(one, Value) or getattr(one.payload, "dtype", None) != np.float32:
+        return one
+    return QUANTIZE_PER_TENSOR(one, scale=0.1, zero_point=0, qmin=0, qmax=255, dtype=quint8)
+
+
+def _together(ops: list[Op]) -> str | None:
+    """Return how scale and zero point pass through several ops in a row; None where they do not."""
+    found = []
+    for op in ops:
+        if isinstance(op.quantized, Absent) or op.quantized.travels == "ends":
+            return None
+        found.append(op.quantized.travels)
+    special = [travels for travels in found if travels != "same"]
+    if not special:
+        return "same"
+    # Behind a fixed range others may only move values.
+    return special[0] if len(special) == 1 and special[0] in ("fixed", "joined") else "own"
+
+
+def _takes_values(node: Node, said: dict[Node, Statement]) -> bool:
+    return any(said[one].floating for one in node.all_input_nodes if one in said and one.op != "get_attr")
+
+
+def _is_floating(result: Any) -> bool:
+    if isinstance(result, tuple | list):
+        return bool(result) and all(_is_floating(one) for one in result)
+    return isinstance(result, Value) and getattr(result.payload, "dtype", np.dtype(bool)).kind == "f"
+
+
+def statements(module: GraphModule, inputs: tuple[Any, ...]) -> dict[Node, Statement]:
+    """Return what each node of a graph does to codes, found by running it once on `inputs`."""
+    run = _Run(module)
+    training = module.training
+    # Statistics of batches are not to move by this.
+    module.eval()
+    try:
+        with dispatch.no_grad():
+            run.run(*inputs)
+    finally:
+        module.train(training)
+    return run.said

@@ -1,0 +1,275 @@
+"""Quantization of graphs in PyTorch's words: `prepare_fx`, calibrate or train, `convert_fx`.
+
+Functions are quantized as well as layers, and there are no stubs: a model is traced, and the table of ops says of each
+call how scale and zero point pass through it. It takes modules, `fx.GraphModule`, and whatever has a graph of the
+house: a scripted module, a file of ONNX that was opened, a module from PyTorch.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from workbench.base.errors import QuantizationError
+from workbench.core import dispatch
+from workbench.core.value import Value
+from workbench.fx import GraphModule, Interpreter, Node, Tracer, from_graph
+from workbench.graph import Graph as HouseGraph
+from workbench.graph import trace as graph_trace
+from workbench.nn import Module
+from workbench.quantization.backend_config import BackendConfig, get_native_backend_config
+from workbench.quantization.convert import swap_module
+from workbench.quantization.fake_quantize import FakeQuantizeBase
+from workbench.quantization.graph_mode.converting import check_calibrated, to_codes
+from workbench.quantization.graph_mode.fusion import fuse_graph, require_use
+from workbench.quantization.graph_mode.layers import as_layers
+from workbench.quantization.graph_mode.observing import Plan, insert_observers, plan
+from workbench.quantization.graph_mode.statements import statements
+from workbench.quantization.mappings import get_default_qat_module_mappings
+from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.qconfig import QConfig
+from workbench.quantization.qconfig_mapping import QConfigMapping
+
+__all__ = ["convert_fx", "fuse_fx", "prepare_fx", "prepare_qat_fx"]
+
+_KEPT = "quantization"
+"""Under which name a node's meta says what becomes of it."""
+
+
+class _LeafTracer(Tracer):
+    """Traces, and calls some modules whole."""
+
+    def __init__(self, custom: dict[str, Any]) -> None:
+        super().__init__()
+        self.names = frozenset(custom.get("non_traceable_module_name", ()))
+        self.types = tuple(custom.get("non_traceable_module_class", ()))
+
+    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
+        """Say whether a module is called whole."""
+        named = module_qualified_name in self.names or isinstance(m, self.types)
+        return named or super().is_leaf_module(m, module_qualified_name)
+
+
+def _traced(model: Any, custom: dict[str, Any] | None, inputs: tuple[Any, ...] | None = None) -> GraphModule:
+    """Return a graph of a copy of `model`; one that has a graph of the house is run through to its ops."""
+    if isinstance(model, GraphModule):
+        return copy.deepcopy(model)
+    own = getattr(model, "graph", None)
+    if isinstance(own, HouseGraph):
+        with dispatch.no_grad():
+            made = from_graph(own if inputs is None else graph_trace(model, *inputs))
+        made = copy.deepcopy(made)
+        return made.train(bool(getattr(model, "training", False)))
+    if not isinstance(model, Module):
+        raise QuantizationError(
+            f"a module is quantized, or what has a graph, and {type(model).__name__} was given"
+        )
+    copied = copy.deepcopy(model)
+    tracer = _LeafTracer(custom or {})
+    return GraphModule(copied, tracer.trace(copied), type(model).__name__)
+
+
+def _examples(example_inputs: Any) -> tuple[Any, ...]:
+    found = (example_inputs,) if isinstance(example_inputs, Value) else tuple(example_inputs or ())
+    if not found:
+        raise QuantizationError(
+            "prepare_fx runs the model once to see what it calls: give example_inputs, a tuple of its arguments"
+        )
+    return found
+
+
+class _Shapes(Interpreter):
+    """Runs a graph and keeps how many dims each value has."""
+
+    def run_node(self, n: Node) -> Any:
+        """Run one node."""
+        result = super().run_node(n)
+        self.dims[n] = getattr(result, "ndim", 0)
+        return result
+
+    def __init__(self, module: GraphModule) -> None:
+        super().__init__(module)
+        self.dims: dict[Node, int] = {}
+
+
+def _as_layers(module: GraphModule, inputs: tuple[Any, ...]) -> None:
+    run = _Shapes(module)
+    training = module.training
+    module.eval()
+    with dispatch.no_grad():
+        run.run(*inputs)
+    as_layers(module.train(training), run.dims)
+
+
+def _mapping(given: Any) -> QConfigMapping:
+    if isinstance(given, QConfigMapping):
+        return given
+    if isinstance(given, QConfig):
+        return QConfigMapping().set_global(given)
+    if isinstance(given, dict):
+        return QConfigMapping.from_dict(given)
+    raise QuantizationError(
+        f"a QConfigMapping says what is quantized, and {type(given).__name__} was given: get_default_qconfig_mapping() "
+        "is one"
+    )
+
+
+def _configure(module: GraphModule, mapping: QConfigMapping) -> None:
+    """Note with each node the qconfig that counts for it."""
+    counts: dict[tuple[str, Any], int] = {}
+    for node in module.graph.nodes:
+        scope = node.meta.get("scope") or ()
+        inside = str(scope[-1]) if scope else ""
+        kind: Any = node.target
+        path = inside
+        if node.op == "call_module":
+            path = inside if "function" in node.meta else str(node.target)
+            kind = type(module.get_submodule(str(node.target)))
+            function = node.meta.get("function")
+            if function in mapping.object_type_qconfigs:
+                kind = function
+        place = (path if node.op != "call_module" else path.rpartition(".")[0], kind)
+        counts[place] = counts.get(place, -1) + 1
+        node.meta["qconfig"] = mapping.for_module(path, kind, counts[place], place[0])
+
+
+def _prepared(
+    model: Any, mapping: Any, example_inputs: Any, custom: Any, backend: BackendConfig | None, training: bool
+) -> GraphModule:
+    if any(isinstance(one, ObserverBase | FakeQuantizeBase) for one in model.modules()):
+        raise QuantizationError(
+            "the model has observers already: prepare it once, then calibrate and convert_fx it"
+        )
+    configs, inputs = _mapping(mapping), _examples(example_inputs)
+    paths = [name for name, _ in model.named_modules()]
+    configs.check_names(paths)
+    module = _traced(model, custom, inputs)
+    _as_layers(module, inputs)
+    _configure(module, configs)
+    fuse_graph(module, training)
+    if training:
+        table = get_default_qat_module_mappings()
+        for node in module.graph.nodes:
+            config = node.meta.get("qconfig")
+            if node.op == "call_module" and config is not None:
+                layer: Any = module.get_submodule(str(node.target))
+                layer.qconfig = config
+                module.set_submodule(str(node.target), swap_module(layer, table))
+        module.recompile()
+    said = statements(module, inputs)
+    known = get_native_backend_config() if backend is None else backend
+    chosen = {node: node.meta.get("qconfig") if known.takes(module, node) else None for node in said}
+    made = plan(said, chosen)
+    if not any(
+        own.way in ("layer", "computed") for node, own in said.items() if node in made.coded
+    ) and not any(config is not None for config in chosen.values()):
+        raise QuantizationError(
+            "nothing to quantize: no part of the model has a qconfig; give get_default_qconfig_mapping()"
+        )
+    insert_observers(module, made)
+    for node, own in made.said.items():
+        node.meta[_KEPT] = (own, made.configs.get(node), node in made.coded, node in made.inner)
+    return module
+
+
+def _plan_of(module: GraphModule) -> Plan:
+    made = Plan({}, {})
+    for node in module.graph.nodes:
+        kept = node.meta.get(_KEPT)
+        if kept is None:
+            continue
+        made.said[node], made.configs[node], coded, inner = kept
+        if coded:
+            made.coded.add(node)
+        if inner:
+            made.inner.add(node)
+    return made
+
+
+def prepare_fx(
+    model: Any,
+    qconfig_mapping: Any,
+    example_inputs: Any,
+    prepare_custom_config: dict[str, Any] | None = None,
+    _equalization_config: Any = None,
+    backend_config: BackendConfig | None = None,
+) -> GraphModule:
+    """Return a graph of `model`, which is in use, with layers joined and observers where values will be codes.
+
+    `qconfig_mapping` (or a dict, or one qconfig for all) says what is quantized; `example_inputs` is a tuple of what
+    the model takes. Calibrate it by calling it with data, then `convert_fx` it. `model` stays.
+
+    Raises `QuantizationError` for a model in training, one that is prepared already, and names that no module has.
+
+    >>> import workbench as wb
+    >>> model = wb.nn.Sequential(wb.nn.Linear(4, 3), wb.nn.ReLU()).eval()
+    >>> prepared = prepare_fx(model, wb.quantization.get_default_qconfig_mapping(), (wb.ones(1, 4),))
+    >>> _ = prepared(wb.rand(8, 4))
+    >>> convert_fx(prepared)(wb.rand(2, 4)).shape
+    (2, 3)
+    """
+    require_use(model)
+    return _prepared(
+        model, qconfig_mapping, example_inputs, prepare_custom_config, backend_config, training=False
+    ).eval()
+
+
+def prepare_qat_fx(
+    model: Any,
+    qconfig_mapping: Any,
+    example_inputs: Any,
+    prepare_custom_config: dict[str, Any] | None = None,
+    backend_config: BackendConfig | None = None,
+) -> GraphModule:
+    """Return a graph of `model`, which is training, with fake quantization of weights and values.
+
+    Train it on, then ``convert_fx(prepared.eval())``. Raises `QuantizationError` for a model in use.
+    """
+    if not model.training:
+        raise QuantizationError(
+            "prepare_qat_fx only works for models in train mode: call model.train() first"
+        )
+    return _prepared(
+        model, qconfig_mapping, example_inputs, prepare_custom_config, backend_config, training=True
+    ).train()
+
+
+def fuse_fx(
+    model: Any, fuse_custom_config: dict[str, Any] | None = None, backend_config: Any = None
+) -> GraphModule:
+    """Return a graph of `model`, which is in use, with normalisations folded and rectifiers joined.
+
+    >>> import workbench as wb
+    >>> model = wb.nn.Sequential(wb.nn.Conv2d(1, 2, 3), wb.nn.BatchNorm2d(2), wb.nn.ReLU()).eval()
+    >>> [type(one).__name__ for one in fuse_fx(model).children()]
+    ['ConvReLU2d']
+    """
+    require_use(model)
+    module = _traced(model, fuse_custom_config)
+    fuse_graph(module, training=False)
+    module.delete_all_unused_submodules()
+    module.recompile()
+    return module
+
+
+def convert_fx(
+    graph_module: Any,
+    convert_custom_config: dict[str, Any] | None = None,
+    _remove_qconfig: bool = True,
+    qconfig_mapping: Any = None,
+    backend_config: BackendConfig | None = None,
+) -> GraphModule:
+    """Return the integer form of a prepared and calibrated, or trained, graph; `graph_module` stays.
+
+    Raises `QuantizationError`, and names the values, where observers have seen nothing, and for what was not prepared.
+    """
+    if not isinstance(graph_module, GraphModule) or not any(
+        _KEPT in one.meta for one in graph_module.graph.nodes
+    ):
+        raise QuantizationError(
+            "convert_fx takes what prepare_fx or prepare_qat_fx returned: prepare the model first"
+        )
+    check_calibrated(graph_module)
+    module = copy.deepcopy(graph_module).eval()
+    to_codes(module, _plan_of(module))
+    return module
