@@ -81,6 +81,11 @@ def test_all_at_once(model: Any, images: Any) -> None:
     assert type(model.conv1) is wb.nn.Conv2d
 
 
+def test_a_function_runs_the_model_with_its_arguments(model: Any, images: Any) -> None:
+    integer = q.quantize(q.QuantWrapper(model), lambda prepared, data: prepared(data), [images])
+    assert type(integer.module.conv1) is q.quantized.Conv2d
+
+
 def test_learned_scales_reach_the_integer_model() -> None:
     config = q.QConfig(
         q.default_fake_quant,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from workbench.base.errors import QuantizationError
@@ -23,7 +23,8 @@ __all__ = ["fuse_automatically", "quantize"]
 
 def quantize(
     model: Module,
-    data: Iterable[Any] | Callable[[Any], Any],
+    data: Iterable[Any] | Callable[..., Any],
+    run_args: Sequence[Any] = (),
     *,
     qconfig: QConfig | None = None,
     batches: int | None = None,
@@ -32,9 +33,9 @@ def quantize(
     """Return the integer form of `model`: fused, prepared, calibrated with `data` and converted; `model` stays.
 
     `data` gives batches, inputs or pairs (inputs, labels), of which the first `batches` are used; or it is a function
-    that is called with the prepared model and runs it (then nothing is fused that was not fused before). A batch held
-    out as `evaluate` lets live views show what ranges do to the whole model. The observers stay at hand as
-    ``calibration`` of the result.
+    that is called with the prepared model and `run_args`, and runs it (then nothing is fused that was not fused
+    before). A batch held out as `evaluate` lets live views show what ranges do to the whole model. The observers stay
+    at hand as ``calibration`` of the result.
 
     >>> import workbench as wb
     >>> model = wb.nn.Sequential(wb.nn.Linear(4, 3), wb.nn.ReLU())
@@ -53,7 +54,7 @@ def quantize(
     calibration = prepared.calibration
     with dispatch.no_grad():
         if callable(data):
-            data(prepared)
+            data(prepared, *run_args)
         else:
             for batch in itertools.islice(given, batches):
                 prepared(_inputs(batch))
