@@ -95,7 +95,7 @@ def l2(density: Density, scheme: Scheme, looked: Looked | None = None) -> Range:
     ends = (low, high)
     limits = scheme.widened(density.low, density.high)
     for reach in (0.5, 0.15, 0.04):
-        factors = np.linspace(1 - reach, 1 + reach, 13)
+        factors = np.linspace(1 - reach, 1 + reach, 21)
         # A range that begins or ends at 0 has one end to move; so has a symmetric one.
         if scheme.qscheme.symmetric or 0.0 in limits:
             ends = _best(coarse, scheme, *_within(ends[0] * factors, ends[1] * factors, limits), looked)
