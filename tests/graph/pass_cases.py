@@ -50,6 +50,15 @@ class Residual(nn.Module):
         return (self.norm2(self.conv2(x)) + x).relu()
 
 
+class Turned(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 5)
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x.permute(1, 0, 2)).permute(1, 0, 2).relu()
+
+
 PLANES = {"N": 1, "C": 3, "H": 8, "W": 8}
 
 
@@ -118,6 +127,7 @@ CASES: dict[str, Callable[[], tuple[Graph, tuple[Any, ...]]]] = {
     "normal_forms": _alone(lambda: trace(_written_out, wb.ones(N=3))),
     "outline": _outlined,
     "peephole": _alone(lambda: trace(lambda x: (x * 1).exp().relu().relu(), wb.ones(N=3))),
+    "permute_later": _alone(lambda: trace(Turned(), wb.ones(2, 3, 4))),
     "pool_before_relu": _alone(lambda: trace(_pooled(), PLANES)),
     "unroll": _alone(_loop),
 }

@@ -43,8 +43,9 @@ def cost(graph: Graph, node: Node) -> Cost:
     A node of blocks has none of its own, the nodes in them have theirs; a function of the graph costs what its nodes
     cost; what a module kept whole or a function called by name computes is not known, and counts nothing.
     """
-    moved = sum(map(bytes_of, (*node.values, *node.outputs)))
-    parameters = sum(elements_of(one) for one in node.values if one in graph.parameters)
+    values = node.values
+    moved = sum(map(bytes_of, (*values, *node.outputs)))
+    parameters = sum(elements_of(one) for one in values if one in graph.parameters)
     if node.blocks:
         # Which block runs, and how often, is not known before it runs.
         return Cost(0.0, 0.0, parameters)

@@ -62,14 +62,18 @@ class Reader:
         self._same = self._guarded(function)
 
     def _guarded(self, function: SubGraph) -> dict[Symbol, Expression]:
-        """Return what sizes are in types that a guard holds to be the same: of two, that which is shown first."""
+        """Return what sizes are in types that a guard holds to be the same: of two, that which is shown first.
+
+        Empty where no guard says so of any.
+        """
         order = {symbol: i for i, symbol in enumerate(self._symbols)}
-        same = dict(self._symbols)
+        same: dict[Symbol, Expression] = {}
         for guard in function.guards:
             sides = (side.symbol for side in (guard.left, guard.right) if isinstance(side, Expression))
             pair = [one for one in sides if one is not None and one in order]
             if guard.relation == "==" and len(pair) == 2:
                 first, second = sorted(pair, key=order.__getitem__)
+                same = same or dict(self._symbols)
                 # All that was the second, by an earlier guard, is the first from now on.
                 old = same[second]
                 same.update({one: same[first] for one, known in same.items() if known == old})
@@ -128,9 +132,7 @@ class Reader:
         key = kind.dtype, kind.dims.labels, kind.sizes
         found = self._types.get(key)
         if found is None:
-            sizes = [
-                one.evaluate(self._alike(one)) if isinstance(one, Symbolic) else one for one in kind.sizes
-            ]
+            sizes = [self._held_same(one) if isinstance(one, Symbolic) else one for one in kind.sizes]
             parts = [f"{label or SLOT}:{size}" for label, size in zip(kind.dims.labels, sizes, strict=True)]
             found = self._types[key] = f"{dtype_of(kind).short}[{', '.join(parts)}]"
         return found
@@ -142,8 +144,11 @@ class Reader:
             found = self._sizes[size] = size.evaluate(self._named(size))
         return found
 
-    def _alike(self, size: Symbolic) -> dict[Symbol, Any]:
-        return {one: self._same.get(one, Expression.of(one)) for one in size.symbols()}
+    def _held_same(self, size: Symbolic) -> Any:
+        """Return a size by the names that types have for it: with a guard that makes two sizes one, by one name."""
+        if not self._same:
+            return self._size(size)
+        return size.evaluate({one: self._same.get(one, Expression.of(one)) for one in size.symbols()})
 
     def _named(self, size: Symbolic) -> dict[Symbol, Any]:
         return {one: self._symbols.get(one, Expression.of(one)) for one in size.symbols()}
