@@ -26,7 +26,7 @@ def unbundled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_each_pass_has_a_case() -> None:
-    assert sorted(CASES) == PASSES
+    assert sorted(CASES) == PASSES, "for a new pass a small graph belongs into tests/graph/pass_cases.py"
 
 
 def taken(name: str) -> passes.Step:
