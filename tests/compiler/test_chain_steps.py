@@ -153,3 +153,33 @@ def test_a_result_is_not_written_over_what_another_view_still_shows() -> None:
 
     report = held(function, floats(40, 6), floats(6, 40), rtol=1e-5, atol=1e-5)
     assert steps_of(report)["chain"] == 1
+
+
+@pytest.mark.parametrize(
+    "widths",
+    [(1, 2), (0, 1, 2, 0), (-1, 2, 1, -2), (0, 0, 3, 1, -1, 0)],
+    ids=lambda one: "_".join(map(str, one)),
+)
+def test_a_border_of_zeros_has_a_step(widths: tuple[int, ...]) -> None:
+    x = floats(2, 3, 5, 4)
+    x[0, 0] = np.nan
+    report = held(lambda x: F.pad(x * 2, widths) + 1, x)
+    assert not report.programs[0].eager and "place" in steps_of(report)
+
+
+@pytest.mark.parametrize("value", [-0.0, 0.5, float("nan")], ids=str)
+def test_other_borders_are_those_of_the_op(value: float) -> None:
+    report = held(lambda x: F.pad(x * 2, (1, 1), value=value) * 1.5, floats(3, 4))
+    assert set(report.programs[0].eager) == {"pad"}
+
+
+def test_rows_that_are_picked_pass_no_share_of_a_gradient_on() -> None:
+    words = nn.Embedding(7, 4, padding_idx=2)
+    compiled = wb.compile(lambda i: words(i) * 2)
+    with wb.no_grad():
+        i = wb.tensor([[0, 2, 6]])
+        np.testing.assert_array_equal(compiled(i).numpy(), (words(i) * 2).numpy())
+    assert set(wb.compiler.explain(compiled).programs[0].eager) == {"embedding"}
+    compiled(i).sum().backward()
+    # Where it is trained the share stays: padding learns nothing.
+    assert not words.weight.grad[2].any() and words.weight.grad[0].any()

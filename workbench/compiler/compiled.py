@@ -21,6 +21,7 @@ from workbench.compiler.lowering import Plan, lowered
 from workbench.compiler.results import form_of
 from workbench.compiler.rules import RULES
 from workbench.compiler.training import Trained
+from workbench.compiler.untrained import untrained
 from workbench.compiler.watch import Reached, Watch
 from workbench.core import scope
 from workbench.core.backend import Backend
@@ -50,7 +51,9 @@ from workbench.tensor import Tensor
 
 __all__ = ["Compiled", "Version"]
 
-PASSES = (inline, fuse_conv_batch_norm, peephole, common_subexpressions, normal_forms, peephole, dead_code)
+PASSES = (
+    inline, untrained, fuse_conv_batch_norm, peephole, common_subexpressions, normal_forms, peephole, dead_code,
+)  # fmt: skip
 """What a traced and frozen graph goes through before it is lowered."""
 
 TRAINING_PASSES = (

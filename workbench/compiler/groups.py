@@ -72,7 +72,7 @@ _FLOAT32 = np.dtype(np.float32)
 
 NARROW = (
     ops.conv2d, ops.linear, ops.matmul, ops.attention, ops.max_pool2d, ops.avg_pool2d, ops.mean, ops.softmax,
-    ops.layer_norm, ops.cat, ops.sum, ops.amax, ops.amin,
+    ops.layer_norm, ops.cat, ops.sum, ops.amax, ops.amin, ops.pad,
 )  # fmt: skip
 """What has a step in bfloat16, too, where the processor multiplies it."""
 

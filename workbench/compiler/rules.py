@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -254,6 +255,25 @@ def _attention(low: Lowering, group: Group) -> int | list[int]:
     return int(low.program.attention(query, key, value, mask, params["scale"], params["causal"]))
 
 
+def _pad(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    params, sizes = low.params(node), low.shape(node.inputs[0])
+    if params["value"] != 0 or math.copysign(1.0, params["value"]) < 0:
+        raise NotLowered("its border is not of zeros")
+    # Negative widths cut.
+    start = [max(-before, 0) for before, _ in params["padding"]]
+    left = [
+        size - first - max(-after, 0)
+        for size, first, (_, after) in zip(sizes, start, params["padding"], strict=True)
+    ]
+    if min(left) < 1:
+        raise NotLowered("it cuts all there is")
+    x = low.slot(node.inputs[0])
+    x = x if tuple(left) == sizes else low.program.part(x, start, left)
+    inside = [max(before, 0) for before, _ in params["padding"]]
+    return int(low.program.placed(x, inside, list(low.shape(node.outputs[0]))))
+
+
 def _cast(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     return int(low.program.cast(low.slot(node.inputs[0]), type_name(node.outputs[0])))
@@ -265,7 +285,7 @@ RULES: dict[Op, Rule] = {
     ops.mean: _reduced, ops.sum: _reduced, ops.amax: _reduced, ops.amin: _reduced, ops.reshape: _reshape,
     ops.flatten: _reshape, ops.unflatten: _reshape, ops.squeeze: _reshape, ops.unsqueeze: _reshape, ops.rename: _same,
     ops.detach: _same, ops.permute: _permute, ops.softmax: _softmax, ops.layer_norm: _layer_norm, ops.lay_out: _lay_out,
-    ops.cat: _cat, ops.matmul: _product, ops.attention: _attention, ops.to: _cast, **GRADIENT_RULES,
+    ops.cat: _cat, ops.matmul: _product, ops.attention: _attention, ops.to: _cast, ops.pad: _pad, **GRADIENT_RULES,
     **SEQUENCE_RULES,
 }  # fmt: skip
 """What has a step, beside elementwise ops, which are chains. Every other op is run by its own kernel."""
