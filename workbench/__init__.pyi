@@ -76,6 +76,8 @@ from workbench.base.dtypes import bfloat16 as bfloat16
 from workbench.base.dtypes import can_cast as can_cast
 from workbench.base.dtypes import complex64 as complex64
 from workbench.base.dtypes import complex128 as complex128
+from workbench.base.dtypes import float8_e4m3fn as float8_e4m3fn
+from workbench.base.dtypes import float8_e5m2 as float8_e5m2
 from workbench.base.dtypes import float16 as float16
 from workbench.base.dtypes import float32 as float32
 from workbench.base.dtypes import float64 as float64
@@ -227,6 +229,8 @@ ShortTensor: _LegacyType
 CharTensor: _LegacyType
 ByteTensor: _LegacyType
 BoolTensor: _LegacyType
+Float8_e4m3fnTensor: _LegacyType
+Float8_e5m2Tensor: _LegacyType
 
 def _empty_affine_quantized(size: _Sequence[_int], *, scale: _float = 1.0, zero_point: _int = 0, dtype: _DTypeLike = ...) -> _Tensor:
     """Return a quantized tensor whose codes are not set yet: zeros here."""
@@ -814,6 +818,9 @@ def expm1_(input: _Tensor) -> _Tensor:
 
 def eye(n: _int, m: _int | None = None, *, names: _Sequence[_str | None] | None = None, dtype: _DTypeLike | None = None, device: _DeviceLike | None = None, requires_grad: _bool = False, layout: _Layout | None = None, pin_memory: _bool = False, out: _Tensor | None = None) -> _Tensor:
     """Return a matrix with ones on its diagonal."""
+
+def fake_float8(input: _Tensor, dtype: _DTypeLike = ..., scale: _float = 1.0) -> _Tensor:
+    """Round to the numbers of a float of 8 bits, times `scale`: y = float8(clamp(x/s, -largest, largest))·s."""
 
 def fake_quantize_per_channel_affine(input: _Tensor, scale: _Tensor | _float, zero_point: _Tensor | _int, axis: _Dim, quant_min: _int, quant_max: _int) -> _Tensor:
     """As `fake_quantize_per_tensor_affine`, with a scale and a zero point for each entry of `axis`."""

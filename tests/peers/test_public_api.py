@@ -45,7 +45,7 @@ ABSENT: dict[str, dict[str, str]] = {
         VENDORS: "cudnn_* miopen_* mkldnn_* fbgemm_* choose_qparams_optimized conv_tbc convolution",
         SPARSE: "ccol_* col_* crow_* row_* indices_copy values_copy dsmm hsmm hspmm smm saddmm sspaddmm "
         "*_sparse_ sparse_*",
-        TYPES: "bit bits* chalf complex32 float4* float8* int? uint*",
+        TYPES: "bit bits* chalf complex32 float4* float8_e8* float8_*fnuz int? uint*",
         STEPS: "quantized_* native_* "
         "max_pool1d_with_indices "
         "embedding_bag embedding_renorm_ feature_dropout* norm_except_dim segment_reduce",

@@ -28,6 +28,8 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "float8_e4m3fn",
+    "float8_e5m2",
     "get_default_dtype",
     "half_width",
     "is_dtype",
@@ -107,6 +109,10 @@ float64 = DType("float64", "f64", np.dtype(np.float64))
 float16 = DType("float16", "f16", np.dtype(np.float16))
 bfloat16 = DType("bfloat16", "bf16", np.dtype(ml_dtypes.bfloat16))
 """The upper half of a float32: its range, with 8 bits of precision. Stored so; arithmetic is done in float32."""
+float8_e4m3fn = DType("float8_e4m3fn", "f8e4m3", np.dtype(ml_dtypes.float8_e4m3fn))
+"""8 bits with 3 of a fraction, without infinities. Stored so, and computed with in no op: see `narrowest`."""
+float8_e5m2 = DType("float8_e5m2", "f8e5m2", np.dtype(ml_dtypes.float8_e5m2))
+"""8 bits with 2 of a fraction: the upper half of a float16."""
 complex64 = DType("complex64", "c64", np.dtype(np.complex64))
 complex128 = DType("complex128", "c128", np.dtype(np.complex128))
 int64 = DType("int64", "i64", np.dtype(np.int64))
@@ -124,14 +130,14 @@ quint2x4 = DType("quint2x4", "qu2", np.dtype(np.uint8), quantized=True, bits=2)
 """Codes of 2 bits, four in a byte."""
 
 _ALL = (
-    float32, float64, float16, bfloat16, complex64, complex128,
+    float32, float64, float16, bfloat16, float8_e4m3fn, float8_e5m2, complex64, complex128,
     int64, int32, int16, int8, uint8, bool_, quint8, qint8, qint32, quint4x2, quint2x4,
 )  # fmt: skip
 TYPE_WORDS: dict[str, str] = {
     "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "complex64": "ComplexFloat",
     "complex128": "ComplexDouble", "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
     "bool": "Bool", "quint8": "QUInt8", "qint8": "QInt8", "qint32": "QInt32", "quint4x2": "QUInt4x2",
-    "quint2x4": "QUInt2x4",
+    "quint2x4": "QUInt2x4", "float8_e4m3fn": "Float8_e4m3fn", "float8_e5m2": "Float8_e5m2",
 }  # fmt: skip
 """What PyTorch's older types of tensors are called: ``FloatTensor``, without the second word."""
 _BY_NAME = {one.name: one for one in _ALL} | {
@@ -153,6 +159,24 @@ _NUMBERS: dict[Any, DType] = {bool: bool_, int: int64, float: float32, complex: 
 # To NumPy bfloat16 is a type of raw bytes, of the kind V.
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "q": 1, "f": 2, "V": 2, "c": 3}
 _HALVES = frozenset({float16.numpy, bfloat16.numpy})
+_NARROWEST = frozenset({float8_e4m3fn.numpy, float8_e5m2.numpy})
+
+
+def narrowest(dtype: np.dtype[Any]) -> bool:
+    """Say whether `dtype` is an 8-bit float, which values are stored in and moved in, and computed in by no op."""
+    return dtype in _NARROWEST
+
+
+def converted(array: Any, dtype: np.dtype[Any]) -> Any:
+    """Return an array cast to `dtype`; what is beyond float8_e4m3fn, which has no infinity, becomes its largest.
+
+    >>> converted(np.array([500.0, -1.3], np.float32), float8_e4m3fn.numpy)
+    array([448, -1.25], dtype=float8_e4m3fn)
+    """
+    if dtype == float8_e4m3fn.numpy and array.dtype != dtype:
+        # As in PyTorch: infinite values as well, and NaN stays.
+        return np.clip(np.asarray(array, np.float32), np.float32(-448), np.float32(448)).astype(dtype)
+    return array.astype(dtype)
 
 
 def half_width(dtype: np.dtype[Any]) -> bool:
@@ -180,7 +204,7 @@ def set_default_dtype(dtype: Any) -> None:
     >>> set_default_dtype(float32)
     """
     found = as_dtype(dtype)
-    if not found.is_floating_point:
+    if not found.is_floating_point or narrowest(found.numpy):
         raise DTypeError(f"only floating-point types are supported as the default type, got {found.name}")
     _NUMBERS[float] = found
     _NUMBERS[complex] = complex128 if found is float64 else complex64
@@ -302,6 +326,11 @@ def _together(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     """What two types of equal rank become; unlike NumPy an integer never widens a float."""
     if a == b:
         return a
+    if a in _NARROWEST or b in _NARROWEST:
+        raise DTypeError(
+            f"Promotion for Float8 Types is not supported, attempted to promote {a} and {b}: "
+            "call .float() on what is stored in 8 bits"
+        )
     higher, lower = (a, b) if _CATEGORY[a.kind] >= _CATEGORY[b.kind] else (b, a)
     category = _CATEGORY[higher.kind]
     if category >= 2 and _CATEGORY[lower.kind] < 2:

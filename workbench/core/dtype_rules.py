@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench import kernels
-from workbench.base.dtypes import get_default_dtype, half_width, promote
+from workbench.base.dtypes import get_default_dtype, half_width, narrowest, promote
 from workbench.base.errors import DTypeError
 from workbench.base.numbers import wrapped
 from workbench.core.op import DTypeRule, Op
@@ -75,7 +75,7 @@ def settled(op: Op, arrays: list[Any]) -> bool:
         if op.widens:
             for array in arrays:
                 # By letters, which are quicker than types: e is float16, E is bfloat16.
-                if type(array) is np.ndarray and array.dtype.char in "eE":
+                if type(array) is np.ndarray and array.dtype.char in "eE45":  # 4 and 5 are floats of 8 bits
                     return False
         return True
     first: Any = None
@@ -163,6 +163,11 @@ def cast(op: Op, arrays: list[Any]) -> tuple[list[Any], Any]:
     where they differ, else None.
     """
     target = common_dtype(op, arrays)
+    if op.widens and narrowest(target):
+        raise DTypeError(
+            f"{op.name} is not computed in {target}: values are stored in it. Call .float() first, and "
+            f".to(workbench.{target}) on the result"
+        )
     wide = target
     half: Any = mixed_types(op, arrays)
     if op.widens and half_width(target):

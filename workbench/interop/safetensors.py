@@ -48,6 +48,8 @@ TYPES: dict[str, DType] = {
     "I64": as_dtype("int64"),
     "F16": as_dtype("float16"),
     "BF16": as_dtype("bfloat16"),
+    "F8_E4M3": as_dtype("float8_e4m3fn"),
+    "F8_E5M2": as_dtype("float8_e5m2"),
     "F32": as_dtype("float32"),
     "F64": as_dtype("float64"),
     "C64": as_dtype("complex64"),

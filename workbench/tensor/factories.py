@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.base import dlpack
 from workbench.base.dims import MAXIMUM_DIMS, check_names, near_miss
-from workbench.base.dtypes import as_dtype, get_default_dtype, number_dtype, promote
+from workbench.base.dtypes import as_dtype, converted, get_default_dtype, number_dtype, promote
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.memory_formats import check_pinned
 from workbench.base.numbers import check_range, fitted, number
@@ -112,7 +112,7 @@ def tensor(
         if not hasattr(data, "shape") or isinstance(data, np.generic):
             check_range("tensor", array, target)  # what an array or a tensor has wraps, as a cast does
         with np.errstate(over="ignore", invalid="ignore"):
-            array = array.astype(target)
+            array = converted(array, target)
     elif not isinstance(data, np.ndarray | np.generic) and array.dtype in (np.float64, np.complex128):
         array = array.astype(_type_within(data, array.dtype.kind))
     as_dtype(array.dtype)

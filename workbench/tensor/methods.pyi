@@ -1233,6 +1233,9 @@ class Methods(Value):
     def quantize_per_channel(self, scales: _Tensor, zero_points: _Tensor, axis: _Dim, dtype: _DTypeLike, *, quant_min: _int | None = None, quant_max: _int | None = None) -> _Tensor:
         """Quantize float32 values with a scale and a zero point for each entry of `axis`, a position or a name."""
 
+    def quantize_per_tensor(self, scale: _Tensor | _float, zero_point: _Tensor | _int, dtype: _DTypeLike, *, quant_min: _int | None = None, quant_max: _int | None = None) -> _Tensor:
+        """Quantize float32 values, see `workbench.quantize_per_tensor`."""
+
     def rad2deg(self) -> _Tensor:
         """Angles in radians as degrees: y = x·180/π. Names and sizes pass through."""
 

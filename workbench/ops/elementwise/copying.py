@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from workbench.base.dtypes import TYPE_WORDS, as_dtype
+from workbench.base.dtypes import TYPE_WORDS, as_dtype, converted
 from workbench.base.errors import DeviceError
 from workbench.base.memory_formats import MemoryFormat
 from workbench.core import sparse_indexing
@@ -87,7 +87,7 @@ TO = Op(
     dims=lambda x, dtype: x,
     rule="names and sizes pass through",
     dtype=DTypeRule("as asked", None, lambda dtype, params: np.dtype(params["dtype"])),
-    forward=lambda x, dtype: x.astype(dtype),
+    forward=lambda x, dtype: converted(x, np.dtype(dtype)),
     vjp=_to_vjp,
     saves=NOTHING,
     quantized=Absent("a quantized tensor is cast through dequantize()"),

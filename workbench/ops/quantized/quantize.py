@@ -381,6 +381,20 @@ def _per_tensor(input: Any, scale: Any, zero_point: Any, kind: DType, low: int, 
     )
 
 
+@offered("Tensor", name="quantize_per_tensor")
+def _quantized(
+    input: Tensor,
+    scale: Tensor | float,
+    zero_point: Tensor | int,
+    dtype: DTypeLike,
+    *,
+    quant_min: int | None = None,
+    quant_max: int | None = None,
+) -> Tensor:
+    """Quantize float32 values, see `workbench.quantize_per_tensor`."""
+    return quantize_per_tensor(input, scale, zero_point, dtype, quant_min=quant_min, quant_max=quant_max)
+
+
 @offered("workbench")
 def quantize_per_tensor_dynamic(input: Tensor, dtype: DTypeLike, reduce_range: bool) -> Tensor:
     """Quantize float32 values over the range that they have, zero included; with `reduce_range` to 7 of 8 bits.
