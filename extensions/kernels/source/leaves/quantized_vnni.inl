@@ -26,13 +26,10 @@ static WORKBENCH_INLINE void add_apart(const QuantizedPanel& panel, const std::u
     }
 }
 
+// Sums of four products for all channels of the panel.
 template <int pixels, int blocks>
-static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::uint8_t* const* corners,
+static WORKBENCH_INLINE void add_steps(const QuantizedPanel& panel, const std::uint8_t* const* corners,
                                        __m512i (&sums)[pixels][blocks]) {
-    for (int i = 0; i < pixels; ++i)
-        for (int b = 0; b < blocks; ++b) sums[i][b] = _mm512_loadu_si512(panel.start + 16 * b);
-    if constexpr (blocks == 1)
-        if (panel.apart) return add_apart(panel, corners, sums);
     const std::int8_t* from = panel.weights;
     const std::int32_t* offsets = panel.offsets;
     const std::int32_t* const end = offsets + panel.steps;
@@ -47,6 +44,24 @@ static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::u
             for (int b = 0; b < blocks; ++b) add_fours(sums[i][b], value, weights[b]);
         }
     }
+}
+
+template <int pixels, int blocks>
+static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::uint8_t* const* corners,
+                                       __m512i (&sums)[pixels][blocks]) {
+    // `sums` is read by a number that is known late, and so lies in memory: these stay in registers.
+    __m512i own[pixels][blocks];
+    for (int i = 0; i < pixels; ++i)
+        for (int b = 0; b < blocks; ++b) own[i][b] = _mm512_loadu_si512(panel.start + 16 * b);
+    bool apart = false;
+    if constexpr (blocks == 1) apart = panel.apart;
+    if (apart) {
+        if constexpr (blocks == 1) add_apart(panel, corners, own);
+    } else {
+        add_steps(panel, corners, own);
+    }
+    for (int i = 0; i < pixels; ++i)
+        for (int b = 0; b < blocks; ++b) sums[i][b] = own[i][b];
 }
 
 static WORKBENCH_INLINE __m512 real_values(const QuantizedPanel& panel, int block, __m512i sums) {
