@@ -97,7 +97,7 @@ def calculated(room: Room, function: NamedFunction, inputs: list[Any], result: D
         if found is None:
             found = getattr(wb, table[word])(*numbers)
         return found.to(result)
-    if word in _FUNCTIONS and house in ("math", "builtins") and len(numbers) <= 2:
+    if word in _FUNCTIONS and house in ("math", "builtins") and len(numbers) == 1 + (word == "pow"):
         return getattr(wb, _FUNCTIONS[word])(*(one.to(float64) for one in numbers)).to(result)
     raise OnnxError(f"{function.name} of a number that only a run knows has no form in the format")
 

@@ -205,6 +205,10 @@ class Follow(Run):
 
     def _called(self, node: Node, function: NamedFunction, inputs: list[Any], params: dict[str, Any]) -> Any:
         """Call a function; where it wants numbers and is given some that only a run knows, they become sizes."""
+        if function.name.partition(".")[0] in _PYTHON and not isinstance(
+            inputs[0] if inputs else None, Tensor
+        ):
+            return _called_plain(node, function, inputs, params)
         nodes = self.room.tracer.graph.nodes
         start = len(nodes)
         try:
@@ -257,6 +261,48 @@ class Follow(Run):
 def _is_number(kind: Any, value: Any) -> bool:
     """Say whether an operand is a number by its type, or is one that stands in the graph."""
     return kind in NUMBERS or isinstance(value, bool | int | float | SymbolicNumber)
+
+
+_PYTHON = frozenset({"builtins", "dict", "list", "math", "operator", "str"})
+"""Functions of Python's: given tensors in the places of numbers they would compare objects."""
+
+_PUTS = frozenset(
+    {
+        "add", "append", "clear", "copy", "extend", "getattr", "iadd", "insert", "items", "keys", "len", "list",
+        "reverse", "tuple", "values",
+    }
+)  # fmt: skip
+"""What looks at no item of a list or a dict."""
+
+
+def _called_plain(node: Node, function: NamedFunction, inputs: list[Any], params: dict[str, Any]) -> Any:
+    """Call a function of Python's; refuse one that would look into numbers that only a run knows."""
+    _, _, word = function.name.partition(".")
+    # What is put into a container is not looked at; where it is put, and what it is compared with, is.
+    keyed = isinstance(inputs[0], dict) if inputs else False
+    placed = word in ("getitem", "setitem", "delitem", "get", "pop", "setdefault", "insert")
+    looked = inputs[1:2] if placed or (keyed and word == "contains") else [*inputs, *params.values()]
+    if word not in _PUTS - {"insert"} and any(isinstance(one, Tensor) for one in _all_in(looked)):
+        raise OnnxError(
+            f"{function.name} looks into numbers that only a run knows, and has no form in the format"
+        )
+    try:
+        return function.call(*inputs, **params)
+    except (LookupError, ArithmeticError, ValueError) as error:
+        # What this way does in any run: another way may be taken.
+        raise branches.Thrown(type(error).__name__, str(error), node.source) from error
+
+
+def _all_in(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, tuple | list):
+        for one in value:
+            yield from _all_in(one)
+    elif isinstance(value, slice):
+        yield from (value.start, value.stop, value.step)
+    else:
+        yield value
 
 
 class _OpenText(str):
