@@ -10,6 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench.base.quantized_array import QuantizedArray
+from workbench.interop import archive
 
 
 def tensor(values: Any, names: Any = None) -> Any:
@@ -237,3 +238,13 @@ def test_constructors_of_codes() -> None:
         [2, 2], scales=[0.5, 1.0], zero_points=[0, 0], axis=0, dtype=wb.qint8
     )
     assert e.copy_(wb.ones(2, 2)).int_repr().tolist() == [[2, 2], [1, 1]]
+
+
+def test_files_keep_groups_or_say_that_they_cannot(tmp_path: Any) -> None:
+    x = tensor([[1.0, 2.0, 10.0, 20.0, 3.0]])
+    q = wb.quantize_per_group(x, [[0.5, 5.0, 1.0]], [[0, 0, 2]], 2, wb.quint4x2)
+    plain, told = archive._plain("q", q)
+    again = archive._special("q", plain, told)
+    assert (again.qscheme(), again.dequantize().tolist()) == (wb.per_group_affine, x.tolist())
+    with pytest.raises(wb.WeightsError, match="no quint4x2 of scheme per_group_affine"):
+        wb.save({"q": q}, tmp_path / "q.pt")

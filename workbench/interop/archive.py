@@ -162,6 +162,8 @@ def _plain(name: str, tensor: Any) -> tuple[Any, dict[str, Any]]:
             "scale": payload.scale.tolist() if many else payload.scale,
             "zero_point": payload.zero_point.tolist() if many else payload.zero_point,
         }
+        if payload.group is not None:
+            told["group"] = payload.group
         return labelled(new(np.ascontiguousarray(payload.codes), tensor._names), tensor._labels), told
     if not isinstance(payload, np.ndarray):
         raise WeightsError(f"{short(name)} has no numbers that could be written: {type(payload).__name__}")
@@ -250,9 +252,16 @@ def _special(name: str, tensor: Tensor, told: dict[str, Any]) -> Tensor:
         axis, scale, zero_point = (told.get(key) for key in ("axis", "scale", "zero_point"))
         if not (axis is None or (type(axis) is int and 0 <= axis < payload.ndim)):
             raise ValueError(f"it has no axis {short(axis)}")
-        codes = QuantizedArray(
-            payload, _numbers(scale, axis), _numbers(zero_point, axis), as_dtype(kind), axis
-        )
+        group = told.get("group")
+        if group is not None:
+            if type(group) is not int or axis != payload.ndim - 1:
+                raise ValueError(f"it has no groups of {short(group)} along dim {short(axis)}")
+            scale, zero_point = (np.array(one, np.float64) for one in (scale, zero_point))
+            if not np.any(zero_point % 1):
+                zero_point = zero_point.astype(np.int64)
+        else:
+            scale, zero_point = _numbers(scale, axis), _numbers(zero_point, axis)
+        codes = QuantizedArray(payload, scale, zero_point, as_dtype(kind), axis, group)
         return labelled(new(codes, tensor._names), tensor._labels)  # type: ignore[no-any-return]
     except (ValueError, TypeError, QuantizationError) as error:
         raise WeightsError(f"the tensor {short(name)}: {error}") from None

@@ -118,6 +118,11 @@ class _Tensors:
         self._made += 1
 
     def _quantized(self, w: PickleWriter, payload: QuantizedArray) -> None:
+        if payload.group is not None or payload.dtype.bits < 8:
+            raise w.refuse(
+                f"no {payload.dtype.name} of scheme {payload.qscheme.value} in PyTorch's files: save its dequantize(), "
+                "or int_repr() and its scales"
+            )
         self._array(w, "_rebuild_qtensor", payload.codes, payload.dtype, "cpu")
         w.parts.append(b"(")
         w.name("torch", payload.qscheme.value)
