@@ -149,8 +149,9 @@ def test_static_with_stubs() -> None:
 
 
 def test_aware_of_quantization_in_training() -> None:
-    data = batches(6, 8, 3, 16, 16)
-    targets = RANDOM.integers(0, 5, (6, 8))
+    random = np.random.default_rng(7)
+    data = [random.standard_normal((8, 3, 16, 16)).astype(np.float32) for _ in range(6)]
+    targets = random.integers(0, 5, (6, 8))
     losses: dict[Any, list[float]] = {wb: [], torch: []}
     out = {}
     for library, model in zip((wb, torch), both(inverted), strict=True):
@@ -180,6 +181,7 @@ def test_aware_of_quantization_in_training() -> None:
             integer = q.convert(model.eval(), inplace=False)
             out[library] = numbers(integer(given(library, data[0])))
             out[library, "aware"] = numbers(model(given(library, data[0])))
+            out[library, "step"] = model.head.activation_post_process.scale.item()
     assert out[wb, "scales"].keys() >= out[torch, "scales"].keys()
     for name, scale in out[torch, "scales"].items():
         near = 1e-4 if name.startswith(("quant", "first")) else 5e-2
@@ -187,8 +189,10 @@ def test_aware_of_quantization_in_training() -> None:
     # A value on the other side of a half moves what follows, so that two trainings go apart little by little.
     np.testing.assert_allclose(losses[wb][:1], losses[torch][:1], rtol=5e-3)
     np.testing.assert_allclose(losses[wb], losses[torch], rtol=2e-2)
-    close(out[wb, "aware"], out[torch, "aware"], 25)
-    close(out[wb], out[torch], 25)
+    # Seven bits have few steps for scores of this size: they may differ by some of them, and by no more.
+    step = float(out[torch, "step"])
+    assert np.abs(out[wb, "aware"] - out[torch, "aware"]).max() <= 4.01 * step
+    assert np.abs(out[wb] - out[torch]).max() <= 4.01 * step
 
 
 @pytest.mark.parametrize("relu", [False, True])
