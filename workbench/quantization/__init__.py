@@ -64,6 +64,7 @@ from workbench.quantization.qat_workflow import prepare_qat, quantize_qat
 from workbench.quantization.qconfig import *  # noqa: F403
 from workbench.quantization.qconfig_mapping import *  # noqa: F403
 from workbench.quantization.quantize_fx import convert_fx, fuse_fx, prepare_fx, prepare_qat_fx
+from workbench.quantization.rescaling import equalize, smooth
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper, add_quant_dequant
 from workbench.quantization.weight_only import WeightOnlyLinear, quantize_weights
 from workbench.quantization.workflow import fuse_automatically, quantize
@@ -83,10 +84,11 @@ __all__ = [
     "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver", "PlaceholderObserver", "QScheme", "QuantStub",
     "QuantWrapper", "RecordingObserver", "ReuseInputObserver", "UniformQuantizationObserverBase", "WeightOnlyLinear",
     "accuracy", "add_quant_dequant", "compare_layers", "convert", "disable_fake_quant", "disable_observer",
-    "enable_fake_quant", "enable_observer", "fuse_automatically", "fuse_modules", "fuse_modules_qat", "intrinsic",
-    "model_size", "per_channel_affine", "per_channel_symmetric", "per_tensor_affine", "per_tensor_symmetric", "prepare",
-    "prepare_qat", "propagate_qconfig", "propagate_qconfig_", "qat", "quantize", "quantize_dynamic", "quantize_qat",
-    "quantize_weights", "quantized", "sqnr", "swap_module", "weight_only",
+    "enable_fake_quant", "enable_observer", "equalize", "fuse_automatically", "fuse_modules", "fuse_modules_qat",
+    "intrinsic", "model_size", "per_channel_affine", "per_channel_symmetric", "per_tensor_affine",
+    "per_tensor_symmetric", "prepare", "prepare_qat", "propagate_qconfig", "propagate_qconfig_", "qat", "quantize",
+    "quantize_dynamic", "quantize_qat", "quantize_weights", "quantized", "smooth", "sqnr", "swap_module",
+    "weight_only",
 ]  # fmt: skip
 __all__ += default_fake_quantize.__all__
 __all__ += default_observers.__all__
