@@ -68,6 +68,8 @@ def shown_from(module: str, target: str) -> tuple[Callable[[str], Any], Callable
             return source.__all__
         if name.startswith("__"):
             raise absent(name, module, ())
+        if not hasattr(source, name):
+            raise absent(name, module, dir(source))
         found = getattr(source, name)
         # From now on it is found as any other name of the module's.
         setattr(sys.modules[module], name, found)

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 from workbench.base.dtypes import DType
+from workbench.base.public import words
 from workbench.fx import GraphModule, Node
 
 __all__ = [
@@ -142,3 +143,6 @@ class _Native(BackendConfig):
 def get_native_backend_config() -> BackendConfig:
     """Return what is quantized here: everything that the table of ops has a statement for."""
     return _Native("native")
+
+
+__getattr__, __dir__ = words(__name__, __all__)

@@ -11,6 +11,7 @@ import copy
 from typing import Any
 
 from workbench.base.errors import QuantizationError
+from workbench.base.public import words
 from workbench.core import dispatch
 from workbench.core.value import Value
 from workbench.fx import GraphModule, Interpreter, Node, Tracer, from_graph
@@ -273,3 +274,6 @@ def convert_fx(
     module = copy.deepcopy(graph_module).eval()
     to_codes(module, _plan_of(module))
     return module
+
+
+__getattr__, __dir__ = words(__name__, __all__)
