@@ -24,6 +24,7 @@ MADE = {
     "bincount": "numbers that were counted",
     "multinomial": "draws",
     "new": "a new tensor, which has no names",
+    "_empty_affine_quantized": "a new tensor, which has no names",
     "new_full": "a new tensor, which has no names unless given",
     "histc": "bins",
     "histogram": "bins",

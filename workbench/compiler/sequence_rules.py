@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.compiler.chains import type_name
@@ -96,9 +97,15 @@ def _dropout(low: Lowering, group: Group) -> int:
     )
 
 
+def _require_batch(sizes: Sequence[int]) -> None:
+    if len(sizes) < 2 or 0 in sizes:
+        raise NotLowered("losses of classes have steps for batches [N, C, …] that are not empty")
+
+
 def _cross_entropy(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     params = low.params(node)
+    _require_batch(low.shape(node.inputs[-2]))
     step = low.program.cross_entropy if node.op is ops.cross_entropy else low.program.cross_entropy_gradient
     slots = [low.slot(one) for one in node.inputs]
     return int(step(*slots, params["reduction"], params["ignore_index"], params.get("smoothing", 0.0)))
@@ -107,6 +114,7 @@ def _cross_entropy(low: Lowering, group: Group) -> int:
 def _nll_loss(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     params = low.params(node)
+    _require_batch(params.get("sizes") or low.shape(node.inputs[0]))
     slots = [*(low.slot(one) for one in node.inputs[:2]), _optional(low, node, 2)]
     rest = params["reduction"], params["ignore_index"]
     if node.op is ops.nll_loss:
