@@ -64,13 +64,11 @@ def written_directly(target: Any, op: Op, operands: tuple[Any, ...]) -> bool:
     if arrays is None or not _takes_all(array):
         return False
     kernel = op.kernel
-    if (
-        kernel is not None
-        and kernel.into is not None
-        and array.size >= kernel.least
-        and _by_rows(array, arrays)
-    ):
-        kernel.into(array, *arrays)
+    rows = None
+    if kernel is not None and kernel.into is not None and array.size >= kernel.least:
+        rows = _rows(array, arrays)
+    if rows is not None:
+        kernel.into(*rows)  # type: ignore[union-attr, misc]
     else:
         token = WARNINGS.set(QUIET)
         try:
@@ -96,14 +94,21 @@ def written_scaled(target: Any, op: Op, operands: tuple[Any, ...], alpha: Any) -
     return written_directly(target, op, (one, ops.mul(other, alpha)))
 
 
-def _by_rows(array: Any, arrays: list[Any]) -> bool:
-    """Say whether a kernel may go through memory: float32 in row-major order, of one tensor and numbers."""
+def _rows(array: Any, arrays: list[Any]) -> tuple[Any, ...] | None:
+    """Return result and operands as a kernel goes through memory: float32 without gaps, of one tensor and numbers.
+
+    None where they do not lie so. Channels that lie last are as good as any order, in which both lie.
+    """
     first, *rest = arrays
-    return (
-        array.dtype == np.float32
-        and bool(array.flags.c_contiguous and first.flags.c_contiguous)
-        and not any(type(one) is np.ndarray for one in rest)
-    )
+    if array.dtype != np.float32 or any(type(one) is np.ndarray for one in rest):
+        return None
+    if array.flags.c_contiguous and first.flags.c_contiguous:
+        return array, first, *rest
+    if array.strides != first.strides:
+        return None
+    order = sorted(range(array.ndim), key=array.strides.__getitem__, reverse=True)
+    turned = array.transpose(order)
+    return (turned, first.transpose(order), *rest) if turned.flags.c_contiguous else None
 
 
 def _asked(target: Any) -> bool:
