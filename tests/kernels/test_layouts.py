@@ -27,6 +27,7 @@ ELSEWHERE = {
     "min_max_nan_inf",
     "move_statistics",
     "quantized_max_pool2d",
+    "row_extremes",
     "statistics",
 }
 """Kernels of which `test_layouts_beside_ops` judges the layouts: codes, observers, running statistics."""

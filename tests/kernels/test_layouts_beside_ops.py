@@ -77,6 +77,7 @@ CASES: dict[str, tuple[Callable[[], tuple[Callable[..., Any], Callable[..., bool
             ("min_max_nan_inf", ()), ("statistics", ()), ("histogram_counts", (-1.5, 2.0, 17)),
         )
     },
+    "row_extremes": (lambda: _of_kernel("row_extremes"), ((floats(185, 9),), {})),
     "dequantize_per_tensor": (lambda: _of_kernel("dequantize_per_tensor"), ((codes(5, 37, 9), 0.1, 3), {})),
     "dequantize_per_channel": (
         lambda: _of_kernel("dequantize_per_channel"),

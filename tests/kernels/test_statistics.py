@@ -43,6 +43,18 @@ def test_statistics_of_finite_values(shape: tuple[int, ...], offset: float, floa
     )
 
 
+@pytest.mark.parametrize("shape", [(1, 300), (40, 9), (300, 1), (64, 4097), (7, 40_000)])
+def test_extremes_of_rows(shape: tuple[int, ...], floats: Make) -> None:
+    x = with_specials(floats(*shape))
+    x[0] = np.nan
+    finite = np.isfinite(x)
+    low, high, nan, inf = kernels.lookup("row_extremes").run(x)
+    np.testing.assert_array_equal(low, x.min(axis=1, where=finite, initial=np.inf))
+    np.testing.assert_array_equal(high, x.max(axis=1, where=finite, initial=-np.inf))
+    assert (low.dtype, high.dtype) == (np.float32, np.float32)
+    assert (nan, inf) == (np.isnan(x).sum(), np.isinf(x).sum())
+
+
 def test_nothing_finite() -> None:
     x = np.array([np.nan, np.inf], np.float32)
     low, high, nan, inf = kernels.lookup("min_max_nan_inf").run(x)

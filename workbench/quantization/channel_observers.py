@@ -9,10 +9,18 @@ import numpy as np
 from workbench.base.dtypes import quint8
 from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import QScheme
+from workbench.quantization.histogram import row_extremes
 from workbench.quantization.observer import checked_share, moved
 from workbench.quantization.observer_base import Array, ObserverBase
 
 __all__ = ["MovingAveragePerChannelMinMaxObserver", "PerChannelMinMaxObserver"]
+
+
+def _rows(array: Array, axis: int) -> Array:
+    """Return values as rows, one an entry of `axis`; the other dims in the order in which they lie, so as not to copy."""
+    others = [place for place in range(array.ndim) if place != axis]
+    others.sort(key=lambda place: -abs(array.strides[place]))
+    return array.transpose(axis, *others).reshape(array.shape[axis], -1)
 
 
 class PerChannelMinMaxObserver(ObserverBase):
@@ -53,21 +61,16 @@ class PerChannelMinMaxObserver(ObserverBase):
         """Return least and greatest finite value of each channel, ∞ and -∞ where there is none."""
         if not -array.ndim <= self.ch_axis < array.ndim:
             raise QuantizationError(f"ch_axis {self.ch_axis} is out of range for values of {array.ndim} dims")
-        rows = np.moveaxis(array, self.ch_axis, 0).reshape(array.shape[self.ch_axis], -1)
+        axis = self.ch_axis % array.ndim
         before = self.min_val.payload
-        if before.size and before.size != len(rows):
+        if before.size and before.size != array.shape[axis]:
             raise QuantizationError(
-                f"{before.size} channels were seen before, and now {len(rows)}: an observer goes with one layer, and "
-                f"ch_axis={self.ch_axis} must be the dim of its channels"
+                f"{before.size} channels were seen before, and now {array.shape[axis]}: an observer goes with one "
+                f"layer, and ch_axis={self.ch_axis} must be the dim of its channels"
             )
-        low, high = rows.min(axis=1), rows.max(axis=1)
-        # Only then: hardly a batch has values that are not finite.
-        if not (np.isfinite(low).all() and np.isfinite(high).all()):
-            # For its counts of them.
-            self._extremes(array)
-            finite = np.isfinite(rows)
-            low = np.where(finite, rows, np.inf).min(axis=1)
-            high = np.where(finite, rows, -np.inf).max(axis=1)
+        low, high, nan, inf = row_extremes(_rows(array, axis))
+        self.nan_count += nan
+        self.inf_count += inf
         return low.astype(np.float32), high.astype(np.float32)
 
     def observed_range(self) -> tuple[Array, Array]:

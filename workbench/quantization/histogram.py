@@ -16,12 +16,13 @@ import numpy as np
 
 from workbench import kernels
 
-__all__ = ["ChannelExtremes", "RunningHistogram", "extremes"]
+__all__ = ["ChannelExtremes", "RunningHistogram", "extremes", "row_extremes"]
 
 Array = np.ndarray[Any, Any]
 
 SPARE = 4
 
+_ROW_EXTREMES = kernels.lookup("row_extremes")
 _EXTREMES = kernels.lookup("min_max_nan_inf")
 _HISTOGRAM = kernels.lookup("histogram_counts")
 
@@ -47,6 +48,27 @@ def extremes(array: Array) -> tuple[float, float, int, int]:
     if finite.size == 0:
         return math.nan, math.nan, nan, inf
     return float(finite.min()), float(finite.max()), nan, inf
+
+
+def row_extremes(rows: Array) -> tuple[Array, Array, int, int]:
+    """Return least and greatest finite value of each row, ∞ and -∞ where there is none; how many are NaN and infinite.
+
+    >>> low, high, nan, inf = row_extremes(np.array([[1.0, np.nan], [2.0, -3.0]], np.float32))
+    >>> low.tolist(), high.tolist(), nan, inf
+    ([1.0, -3.0], [1.0, 2.0], 1, 0)
+    """
+    if _ROW_EXTREMES is not None and _ROW_EXTREMES.accepts(rows):
+        low, high, nan, inf = _ROW_EXTREMES.run(rows)
+        return low, high, int(nan), int(inf)
+    low, high = rows.min(axis=1, initial=np.inf), rows.max(axis=1, initial=-np.inf)
+    # The usual case, without a mask: a minimum over NaN is NaN.
+    if np.isfinite(low).all() and np.isfinite(high).all():
+        return low, high, 0, 0
+    finite = np.isfinite(rows)
+    nan = int(np.isnan(rows).sum())
+    low = rows.min(axis=1, where=finite, initial=np.inf)
+    high = rows.max(axis=1, where=finite, initial=-np.inf)
+    return low, high, nan, int(rows.size - np.count_nonzero(finite)) - nan
 
 
 def _count(array: Array, low: float, high: float, bins: int) -> Array:

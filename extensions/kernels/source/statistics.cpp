@@ -57,6 +57,30 @@ nb::tuple min_max_nan_inf(const Input<float>& x) {
     return nb::make_tuple(or_nan(found, found.least), or_nan(found, found.largest), found.nan, found.infinite);
 }
 
+// Least and largest finite value of each row, infinity the wrong way round where there is none.
+nb::tuple row_extremes(const Input<float>& x) {
+    const Dims shape = shape_of(x);
+    if (shape.size() != 2) refuse("row_extremes of " + text(shape) + "; give rows and columns");
+    const std::int64_t rows = shape[0], count = shape[1];
+    auto least = Output<float>::row_major({rows}), largest = Output<float>::row_major({rows});
+    std::int64_t nan = 0, infinite = 0;
+    {
+        KernelScope scope;
+        const auto input = row_major(x);
+        const std::int64_t parts = part_count(rows, std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, count)));
+        std::vector<Moments> found(static_cast<std::size_t>(parts), nothing());
+        parallel_parts(rows, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+            for (std::int64_t row = begin; row < end; ++row) {
+                const Moments mine = count ? LEAF(block_extremes)(input.data() + row * count, count) : nothing();
+                least.data()[row] = mine.least, largest.data()[row] = mine.largest;
+                found[static_cast<std::size_t>(part)].nan += mine.nan, found[static_cast<std::size_t>(part)].infinite += mine.infinite;
+            }
+        });
+        for (const Moments& part : found) nan += part.nan, infinite += part.infinite;
+    }
+    return nb::make_tuple(least.to_python(), largest.to_python(), nan, infinite);
+}
+
 nb::dict statistics(const Input<float>& x) {
     const Moments found = observe(x, LEAF(block_statistics));
     nb::dict out;
@@ -102,6 +126,7 @@ nb::object histogram(const Input<float>& x, double low, double high, std::int64_
 void bind_statistics(nb::module_& module) {
     using nb::arg;
     module.def("min_max_nan_inf", &min_max_nan_inf, arg("x").noconvert());
+    module.def("row_extremes", &row_extremes, arg("x").noconvert());
     module.def("statistics", &statistics, arg("x").noconvert());
     module.def("histogram", &histogram, arg("x").noconvert(), arg("low"), arg("high"), arg("bins"));
 }
