@@ -17,7 +17,7 @@ __all__ = ["MovingAveragePerChannelMinMaxObserver", "PerChannelMinMaxObserver"]
 
 
 def _rows(array: Array, axis: int) -> Array:
-    """Return values as rows, one an entry of `axis`; the other dims in the order in which they lie, so as not to copy."""
+    """Return values as rows, one an entry of `axis`, the other dims in the order in which they lie: mostly no copy."""
     others = [place for place in range(array.ndim) if place != axis]
     others.sort(key=lambda place: -abs(array.strides[place]))
     return array.transpose(axis, *others).reshape(array.shape[axis], -1)
