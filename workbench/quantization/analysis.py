@@ -15,8 +15,8 @@ from workbench.core.value import Value, dims_of
 from workbench.nn import Identity, Module
 from workbench.quantization import quantized
 from workbench.quantization.intrinsic.modules import ConvReLU2d, ConvReLUMaxPool2d, LinearReLU
-from workbench.quantization.layer_observers import unobserved
 from workbench.quantization.noise import decibels
+from workbench.quantization.observer_base import unobserved
 
 __all__ = ["LayerError", "accuracy", "compare_layers", "model_size", "sqnr"]
 

@@ -12,11 +12,12 @@ from workbench.base.dims import near_miss
 from workbench.base.errors import QuantizationError
 from workbench.base.listeners import Listeners
 from workbench.quantization.error_statistics import ChannelValues, ErrorStatistics, density_of
-from workbench.quantization.fake_quantize import FakeQuantize
-from workbench.quantization.intrinsic.modules import weighted_layer
 from workbench.quantization.metrics import Figures, Measurement
 from workbench.quantization.noise import Density
+from workbench.quantization.observed import float_layer
 from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.points import Point
+from workbench.quantization.prepared_form import form_of
 
 __all__ = ["Calibration", "Change", "Entry"]
 
@@ -39,11 +40,16 @@ class Change:
 class Entry:
     """One observer of a model: what it is called, and the values that it knows."""
 
-    def __init__(self, name: str, observer: ObserverBase, layer: Any = None) -> None:
-        self.name = name
-        self.observer = observer
-        self.layer = layer
+    def __init__(self, point: Point) -> None:
+        self.point = point
+        self.name = point.name
+        self.observer = point.observer
+        self.layer = point.layer
         """The layer whose weight is observed; None for activations."""
+        self.path = point.path
+        """Path of the layer that it belongs to; empty for functions and inputs."""
+        self.nodes = point.nodes
+        """Names of the nodes of the graph whose values, or whose weight, have its scale; empty without a graph."""
         # Versions begin at 0: nothing is known yet.
         self._known: tuple[int, ErrorStatistics | None] = (-1, None)
         self._ratio: tuple[int, float | None] = (-1, None)
@@ -59,7 +65,7 @@ class Entry:
     def _gather(self) -> ErrorStatistics | None:
         observer = self.observer
         if self.layer is not None:
-            values = self.layer.weight.payload
+            values = float_layer(self.layer).weight.payload
             if observer.qscheme.per_channel:
                 return ChannelValues(values, getattr(observer, "ch_axis", 0) % values.ndim)
             found = density_of(values)
@@ -108,8 +114,9 @@ class _Whole:
 class Calibration:
     """The observers of a prepared model, in the order in which values reach them.
 
-    Their names are those of the layers: ``conv2.output``, ``fc1.weight``, ``input``. Ranges can be set from any
-    thread while the model runs: the next batch, `figures` and `convert` go by them.
+    Their names are those of the layers: ``conv2.output``, ``fc1.weight``, ``input``; in graph mode functions have
+    the names of their nodes, ``add_1.output``. Ranges can be set from any thread while the model runs: the next
+    batch, `figures`, `convert` and `convert_fx` go by them.
 
     `evaluate` is a small batch held out, inputs or (inputs, labels), by which `figures` measures what the present
     ranges do to the whole model.
@@ -124,7 +131,8 @@ class Calibration:
     def __init__(self, model: Any, evaluate: Any = None, title: str = "") -> None:
         self.model = model
         self.title = title or type(getattr(model, "module", model)).__name__
-        self.entries = _entries(model)
+        self._form = form_of(model)
+        self.entries = [Entry(point) for point in self._form.points()]
         if not self.entries:
             raise QuantizationError("the model has no observers: prepare() it first")
         self.measurement = None if evaluate is None else Measurement(model, evaluate, self._measured)
@@ -153,7 +161,12 @@ class Calibration:
         return tuple(entry.name for entry in self.ordered())
 
     def ordered(self) -> list[Entry]:
-        """Return the entries in the order in which values first reached them; a weight stands before its output."""
+        """Return the entries in the order in which values first reached them; a weight stands before its output.
+
+        Those of a graph stand in its order.
+        """
+        if self._form.ordered:
+            return list(self.entries)
         place = {id(entry): i for i, entry in enumerate(self.entries)}
         reached = {
             entry.name.rpartition(".")[0]: entry.observer.serial
@@ -177,6 +190,13 @@ class Calibration:
                 f"there is no observer {name!r}" + (f"; did you mean {near!r}?" if near else "")
             )
         return found
+
+    def at(self, place: str) -> list[Entry]:
+        """Return what is observed of the node of a graph called `place`, or of the layer at that path; maybe nothing.
+
+        A value that shares the scale of another is observed where that one is.
+        """
+        return [entry for entry in self.ordered() if place in (*entry.nodes, entry.path)]
 
     def __getitem__(self, name: str) -> ObserverBase:
         return self.entry(name).observer
@@ -325,34 +345,3 @@ class Calibration:
             ratio = "" if found is None else f", {found:.1f} dB"
             lines.append(f"  {entry.name}: {entry.observer.extra_repr()}{ratio}")
         return "\n".join([f"Calibration of {self.title}", *lines])
-
-
-_WATCHED = (
-    ("weight_post_process", "weight"), ("weight_fake_quant", "weight"), ("activation_post_process", "output")
-)  # fmt: skip
-"""Under which names layers have their observers, and what these watch."""
-
-
-def _entries(model: Any) -> list[Entry]:
-    """The observers of a prepared model, each layer's weight before its output."""
-    found = []
-    for path, module in model.named_modules():
-        # By the names that layers have in the model that was wrapped.
-        path = path.removeprefix("module.") if type(model).__name__ == "QuantWrapper" else path
-        for child, what in _WATCHED:
-            observer = module.__dict__.get(child) if child in module._module_names else None
-            if isinstance(observer, FakeQuantize):
-                observer = observer.observer
-            # A fake quantization holds its own observer under this name, which is counted where it stands.
-            if not isinstance(observer, ObserverBase) or isinstance(module, FakeQuantize):
-                continue
-            layer = weighted_layer(module) if what == "weight" else None
-            found.append(Entry(_name(path, what), observer, layer))
-    # The model's input first; sorting leaves the others as they stand.
-    return sorted(found, key=lambda entry: entry.name != "input")
-
-
-def _name(path: str, what: str) -> str:
-    if path == "quant":
-        return "input"
-    return f"{path}.{what}" if path else what

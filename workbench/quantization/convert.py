@@ -12,9 +12,9 @@ from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.layer_observers import check_tables, observe_weights, observer_of, quantizable
 from workbench.quantization.mappings import TABLES, get_default_static_quant_module_mappings
-from workbench.quantization.observed import float_layer
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.quantized.functional_modules import FloatFunctional
+from workbench.quantization.quantized.layers import renew
 from workbench.quantization.stubs import DeQuantStub, QuantStub
 
 __all__ = ["convert", "refresh", "swap_all", "swap_module", "uncalibrated", "with_integer_layers"]
@@ -121,12 +121,9 @@ def swap_all(model: Module, mapping: dict[type, Any]) -> Any:
 
 
 def refresh(converted: Any, prepared: Any, stale_weights: set[str]) -> None:
-    """Bring scales and zero points of `converted` up to what `prepared` knows now, and the weights named stale."""
+    """Bring scales and zero points of `converted` up to what `prepared` knows now, and the layers named stale."""
     for name, module in quantizable(prepared):
         made = converted.get_submodule(name)
         made.set_output(observer_of(module))
         if name in stale_weights:
-            weight = quantized.quantize_weight(
-                float_layer(module).weight, observer_of(module, "weight_post_process")
-            )
-            made.weight = weight
+            renew(made, module)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from workbench.base.dims import near_miss
@@ -26,27 +23,11 @@ __all__ = [
     "propagate_qconfig",
     "propagate_qconfig_",
     "quantizable",
-    "unobserved",
 ]
-
-# By thread: while one measures, another may calibrate.
-_observing: contextvars.ContextVar[bool] = contextvars.ContextVar("workbench_observing", default=True)
-
-
-@contextmanager
-def unobserved() -> Iterator[None]:
-    """Call prepared models in this block, in this thread, without their observers taking note."""
-    token = _observing.set(False)
-    try:
-        yield
-    finally:
-        _observing.reset(token)
 
 
 def _observe(module: Any, inputs: tuple[Any, ...], output: Any) -> Any:
     """Show the output of a layer to its observer; fake quantization returns another output."""
-    if not _observing.get():
-        return None
     observer = module.activation_post_process
     result = observer(output)
     return result if isinstance(observer, FakeQuantizeBase) else None

@@ -6,7 +6,6 @@ flows, measuring takes at most a sixtieth of the time; after a person changed a 
 
 from __future__ import annotations
 
-import copy
 import math
 import threading
 import time
@@ -14,12 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from workbench.base.errors import DimensionError, DTypeError, QuantizationError
+from workbench.base.quantized_array import QuantizedArray
 from workbench.core import dispatch
 from workbench.core.value import Value
 from workbench.quantization.analysis import hits, sqnr
-from workbench.quantization.convert import refresh, uncalibrated, with_integer_layers
-from workbench.quantization.layer_observers import observer_of, quantizable, unobserved
+from workbench.quantization.points import floating_twin
+from workbench.quantization.prepared_form import form_of
 
 __all__ = ["Figures", "Measurement"]
 
@@ -52,6 +54,9 @@ class Measurement:
         self.inputs, self.labels = _batch(batch)
         self.trouble = ""
         """Why the model cannot be measured; empty if it can."""
+        self._form = form_of(model)
+        self._points = self._form.points()
+        self._weights = [point for point in self._points if point.layer is not None]
         self._done = done
         self._lock = threading.Lock()
         # A measurement takes its time under `_lock`; `_state` is held for a moment, so that nobody who looks
@@ -60,7 +65,8 @@ class Measurement:
         self._figures = Figures()
         self._measured: tuple[int, ...] = ()
         self._converted: Any = None
-        self._weights: dict[str, int] = {}
+        self._twin: Any = None
+        self._quantized: dict[str, int] = {}
         self._scores: Any = None
         self._seen: tuple[int, ...] = ()
         self._float_accuracy: float | None = None
@@ -70,12 +76,7 @@ class Measurement:
         self._timer: threading.Timer | None = None
 
     def _versions(self) -> tuple[int, ...]:
-        found = []
-        for _, module in quantizable(self.model):
-            found.append(observer_of(module).version)
-            if hasattr(module, "weight_post_process"):
-                found.append(_weight_version(module))
-        return tuple(found)
+        return tuple(point.observer.version for point in self._points)
 
     def now(self) -> Figures:
         """Measure and return the figures."""
@@ -138,36 +139,33 @@ class Measurement:
         self._done()
 
     def _measure(self) -> Figures:
-        missing = uncalibrated(self.model)
+        missing = self._form.missing()
         if missing:
             raise QuantizationError(f"not calibrated yet: {', '.join(missing)}")
-        with dispatch.no_grad(), unobserved():
-            seen = tuple(
-                observer_of(module, "weight_post_process").data_version
-                for _, module in quantizable(self.model)
-                if hasattr(module, "weight_post_process")
-            )
+        with dispatch.no_grad():
+            seen = tuple(point.observer.data_version for point in self._weights)
             if self._scores is None or self._seen != seen:
-                self._scores, self._seen = self.model(self.inputs), seen
+                if self._twin is None:
+                    self._twin = floating_twin(self.model)
+                self._scores, self._seen = self._called(self._twin), seen
                 self._float_accuracy = self._accuracy(self._scores)
             self._bring_up_to_date()
-            scores = self._converted(self.inputs)
-        ratio = sqnr(self._scores, scores)
+            scores = self._called(self._converted)
+        ratio = sqnr(together(self._scores), together(scores))
         # It is infinite where both agree exactly, which is no number to show.
         return Figures(ratio if math.isfinite(ratio) else None, self._accuracy(scores), self._float_accuracy)
 
+    def _called(self, model: Any) -> Any:
+        return model(*self.inputs) if isinstance(self.inputs, tuple | list) else model(self.inputs)
+
     def _bring_up_to_date(self) -> None:
-        weights = {
-            name: _weight_version(module)
-            for name, module in quantizable(self.model)
-            if hasattr(module, "weight_post_process")
-        }
+        weights = {point.path: point.observer.version for point in self._weights}
         if self._converted is None:
-            self._converted = with_integer_layers(copy.deepcopy(self.model))
+            self._converted = self._form.integer()
         else:
-            stale = {name for name, version in weights.items() if self._weights.get(name) != version}
-            refresh(self._converted, self.model, stale)
-        self._weights = weights
+            stale = {path for path, version in weights.items() if self._quantized.get(path) != version}
+            self._form.refresh(self._converted, stale)
+        self._quantized = weights
 
     def _accuracy(self, scores: Any) -> float | None:
         if self.labels is None or not isinstance(scores, Value):
@@ -175,9 +173,23 @@ class Measurement:
         return hits(scores, self.labels) / max(1, int(self.labels.shape[0]))
 
 
-def _weight_version(module: Any) -> int:
-    version: int = observer_of(module, "weight_post_process").version
-    return version
+def together(output: Any) -> Any:
+    """Return all floating point values of a model's result in one row, codes as what they stand for."""
+    found = []
+    rest = [output]
+    while rest:
+        one = rest.pop(0)
+        if isinstance(one, Value):
+            payload = one.payload
+            numbers = payload.dequantize() if isinstance(payload, QuantizedArray) else np.asarray(payload)
+            found += [numbers.ravel()] if numbers.dtype.kind == "f" else []
+        elif isinstance(one, dict):
+            rest = [*one.values(), *rest]
+        elif isinstance(one, tuple | list):
+            rest = [*one, *rest]
+    if not found:
+        raise QuantizationError("the model's result has no floating point values to compare")
+    return np.concatenate(found)
 
 
 def _batch(batch: Any) -> tuple[Any, Any]:

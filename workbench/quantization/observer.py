@@ -42,7 +42,7 @@ class _PerTensor(ObserverBase):
 
     def forward(self, x: Any) -> Any:
         """Take note of `x`, [any dims], and return it."""
-        if self.watched() and self.enabled and type(x.payload) is np.ndarray:
+        if self.observing and self.watched() and type(x.payload) is np.ndarray:
             self.channels.look(x.payload, x.dim_labels)
         return super().forward(x)
 

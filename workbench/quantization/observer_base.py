@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import itertools
 import math
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -22,12 +24,25 @@ from workbench.quantization.histogram import extremes
 from workbench.quantization.schemes import EPS, Scheme, scheme_of
 from workbench.tensor import Tensor
 
-__all__ = ["ObserverBase", "PartialObserver", "Watcher"]
+__all__ = ["ObserverBase", "PartialObserver", "Watcher", "unobserved"]
 
 Array = np.ndarray[Any, Any]
 Range = tuple[float, float]
 
 _serial = itertools.count()
+
+# By thread: while one measures, another may calibrate.
+_observing: contextvars.ContextVar[bool] = contextvars.ContextVar("workbench_observing", default=True)
+
+
+@contextmanager
+def unobserved() -> Iterator[None]:
+    """Call prepared models in this block, in this thread, without their observers taking note."""
+    token = _observing.set(False)
+    try:
+        yield
+    finally:
+        _observing.reset(token)
 
 
 class Watcher(Protocol):
@@ -196,7 +211,7 @@ class ObserverBase(Module):
         """Take note of `x`, [any dims], and return it."""
         # What is traced has no values yet, and codes have a range already.
         array = x.payload
-        if self.enabled and type(array) is np.ndarray and array.size:
+        if self.observing and type(array) is np.ndarray and array.size:
             # Statistics are those of float32, in which bfloat16 and whole numbers have their place.
             if array.dtype.kind != "f":
                 array = array.astype(np.float32)
@@ -223,6 +238,11 @@ class ObserverBase(Module):
         self.nan_count += nan
         self.inf_count += inf
         return None if math.isnan(low) else (low, high)
+
+    @property
+    def observing(self) -> bool:
+        """Whether it takes note of what passes, in this thread."""
+        return self.enabled and _observing.get()
 
     def watched(self) -> bool:
         """Say whether anybody looks at this observer now."""

@@ -19,12 +19,19 @@ from workbench.graph import Graph as HouseGraph
 from workbench.graph import trace as graph_trace
 from workbench.nn import Module
 from workbench.quantization.backend_config import BackendConfig, get_native_backend_config
+from workbench.quantization.calibration import Calibration
 from workbench.quantization.convert import swap_module
 from workbench.quantization.fake_quantize import FakeQuantizeBase
-from workbench.quantization.graph_mode.converting import check_calibrated, to_codes
+from workbench.quantization.graph_mode.converting import check_calibrated, to_codes, watch_weights, watchers
 from workbench.quantization.graph_mode.fusion import fuse_graph, require_use
 from workbench.quantization.graph_mode.layers import as_layers
-from workbench.quantization.graph_mode.observing import Plan, insert_observers, plan
+from workbench.quantization.graph_mode.observing import (
+    insert_observers,
+    is_prepared,
+    keep_plan,
+    kept_plan,
+    plan,
+)
 from workbench.quantization.graph_mode.statements import statements
 from workbench.quantization.mappings import get_default_qat_module_mappings
 from workbench.quantization.observer_base import ObserverBase
@@ -32,9 +39,6 @@ from workbench.quantization.qconfig import QConfig
 from workbench.quantization.qconfig_mapping import QConfigMapping
 
 __all__ = ["convert_fx", "fuse_fx", "prepare_fx", "prepare_qat_fx"]
-
-_KEPT = "quantization"
-"""Under which name a node's meta says what becomes of it."""
 
 
 class _LeafTracer(Tracer):
@@ -168,23 +172,12 @@ def _prepared(
             "nothing to quantize: no part of the model has a qconfig; give get_default_qconfig_mapping()"
         )
     insert_observers(module, made)
-    for node, own in made.said.items():
-        node.meta[_KEPT] = (own, made.configs.get(node), node in made.coded, node in made.inner)
+    watch_weights(module, made)
+    keep_plan(module, made)
+    module.train(training)
+    if watchers(module):
+        Calibration(module)
     return module
-
-
-def _plan_of(module: GraphModule) -> Plan:
-    made = Plan({}, {})
-    for node in module.graph.nodes:
-        kept = node.meta.get(_KEPT)
-        if kept is None:
-            continue
-        made.said[node], made.configs[node], coded, inner = kept
-        if coded:
-            made.coded.add(node)
-        if inner:
-            made.inner.add(node)
-    return made
 
 
 def prepare_fx(
@@ -212,7 +205,7 @@ def prepare_fx(
     require_use(model)
     return _prepared(
         model, qconfig_mapping, example_inputs, prepare_custom_config, backend_config, training=False
-    ).eval()
+    )
 
 
 def prepare_qat_fx(
@@ -232,7 +225,7 @@ def prepare_qat_fx(
         )
     return _prepared(
         model, qconfig_mapping, example_inputs, prepare_custom_config, backend_config, training=True
-    ).train()
+    )
 
 
 def fuse_fx(
@@ -264,15 +257,16 @@ def convert_fx(
 
     Raises `QuantizationError`, and names the values, where observers have seen nothing, and for what was not prepared.
     """
-    if not isinstance(graph_module, GraphModule) or not any(
-        _KEPT in one.meta for one in graph_module.graph.nodes
-    ):
+    if not is_prepared(graph_module):
         raise QuantizationError(
             "convert_fx takes what prepare_fx or prepare_qat_fx returned: prepare the model first"
         )
     check_calibrated(graph_module)
-    module = copy.deepcopy(graph_module).eval()
-    to_codes(module, _plan_of(module))
+    module: GraphModule = copy.deepcopy(graph_module).eval()
+    to_codes(module, kept_plan(module))
+    calibration = getattr(graph_module, "calibration", None)
+    if calibration is not None:
+        calibration.finish()
     return module
 
 

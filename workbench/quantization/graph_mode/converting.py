@@ -18,10 +18,10 @@ from workbench.quantization.mappings import (
 from workbench.quantization.observed import float_layer, observer_of
 from workbench.quantization.observer_base import ObserverBase
 
-__all__ = ["check_calibrated", "to_codes"]
+__all__ = ["check_calibrated", "range_of", "to_codes", "uncalibrated", "watch_weights", "watchers"]
 
 
-def _watchers(module: GraphModule) -> dict[Node, Any]:
+def watchers(module: GraphModule) -> dict[Node, Any]:
     """Return the nodes that are observers, with them."""
     found = {}
     for node in module.graph.nodes:
@@ -32,17 +32,23 @@ def _watchers(module: GraphModule) -> dict[Node, Any]:
     return found
 
 
-def _range_of(watching: Any) -> Any:
+def range_of(watching: Any) -> Any:
+    """Return the observer of a module that watches: itself, or that of a fake quantization."""
     return watching.observer if isinstance(watching, FakeQuantize) else watching
+
+
+def uncalibrated(module: GraphModule) -> list[str]:
+    """Return the names of the values whose observers have seen nothing finite and have no range set by hand."""
+    return [
+        str(node.args[0])
+        for node, watching in watchers(module).items()
+        if not range_of(watching).has_data and range_of(watching).override is None
+    ]
 
 
 def check_calibrated(module: GraphModule) -> None:
     """Raise `QuantizationError`, with the names of the values, where observers have seen nothing finite."""
-    missing = [
-        str(node.args[0])
-        for node, watching in _watchers(module).items()
-        if not _range_of(watching).has_data and _range_of(watching).override is None
-    ]
+    missing = uncalibrated(module)
     if missing:
         raise QuantizationError(
             f"not calibrated: {', '.join(missing)} {'has' if len(missing) == 1 else 'have'} seen no values. Call the "
@@ -50,50 +56,77 @@ def check_calibrated(module: GraphModule) -> None:
         )
 
 
-def to_codes(module: GraphModule, made: Plan) -> None:
-    """Swap layers, quantize what was observed and dequantize where codes are not taken, in place."""
-    watchers = _watchers(module)
+def watch_weights(module: GraphModule, made: Plan) -> None:
+    """Give the layers that will be integer ones an observer of their weight, and show it to it, in place."""
+    for node in made.coded:
+        layer: Any = module.get_submodule(str(node.target)) if made.said[node].way == "layer" else None
+        if layer is None or hasattr(layer, "weight_fake_quant") or hasattr(layer, "weight_post_process"):
+            continue
+        config = made.configs[node]
+        if config.weight is None:
+            raise QuantizationError(
+                f"the qconfig of {node.target} has no observer for its weight: set one, such as "
+                "wb.quantization.default_qconfig"
+            )
+        layer.weight_post_process = config.weight()
+        _show_weight(layer)
+
+
+def _show_weight(layer: Any) -> None:
+    """Show a weight, as it is now, to its observer; what that saw before is forgotten."""
+    weight = float_layer(layer).weight.detach()
+    if hasattr(layer, "weight_fake_quant"):
+        # In training it decides itself what it keeps, and whether it still observes.
+        layer.weight_fake_quant(weight)
+        return
+    observer = observer_of(layer, "weight_post_process")
+    observer.reset()
+    observer(weight)
+
+
+def to_codes(module: GraphModule, made: Plan) -> dict[str, str]:
+    """Swap layers, quantize what was observed and dequantize where codes are not taken, in place.
+
+    Return the paths of the parts that got a scale, each with the path of the observer that it came from.
+    """
+    watching = watchers(module)
     codes: set[Node] = {node for node in made.coded if made.said[node].way == "native"}
-    behind = {node.args[0]: node for node in watchers}
+    behind = {node.args[0]: node for node in watching}
     table = get_default_static_quant_module_mappings()
-    done: set[str] = set()
+    sources: dict[str, str] = {}
     for node in made.coded:
         if made.said[node].way != "layer":
             continue
         codes.add(node)
         path = str(node.target)
-        if path not in done:
-            done.add(path)
+        if path not in sources:
+            sources[path] = str(behind[node].target)
             layer: Any = module.get_submodule(path)
-            _observe(layer, watchers[behind[node]], made.configs[node])
+            layer.activation_post_process = watching[behind[node]]
+            _show_weight(layer)
             module.set_submodule(path, table[type(layer)].from_float(layer))
-    for node, watching in watchers.items():
+    for node, one in watching.items():
         (value,) = node.args
         if value in codes:
             node.replace_all_uses_with(value)
         else:
-            codes.add(_quantize(module, node, value, watching))
+            quantizing = _quantize(module, node, value, one)
+            sources[str(quantizing.target)] = str(node.target)
+            codes.add(quantizing)
         module.graph.erase_node(node)
     _dequantize(module, made, codes)
     _swap_rest(module, made)
+    # A calibration is that of the prepared graph.
+    module.__dict__.pop("calibration", None)
     module.delete_all_unused_submodules()
     module.graph.lint()
     module.recompile()
-
-
-def _observe(layer: Any, watching: Any, config: Any) -> None:
-    layer.activation_post_process = watching
-    if hasattr(layer, "weight_fake_quant"):
-        layer.weight_fake_quant(float_layer(layer).weight.detach())
-        return
-    layer.weight_post_process = config.weight()
-    observer = observer_of(layer, "weight_post_process")
-    observer(float_layer(layer).weight.detach())
+    return sources
 
 
 def _quantize(module: GraphModule, node: Node, value: Any, watching: Any) -> Node:
     path = new_path(module, f"quantize_{value.name}")
-    module.add_submodule(path, quantized.Quantize.from_float(_range_of(watching)))
+    module.add_submodule(path, quantized.Quantize.from_float(range_of(watching)))
     with module.graph.inserting_before(node):
         made = module.graph.call_module(path, (value,))
     # Who takes no codes takes the value itself, and loses nothing.

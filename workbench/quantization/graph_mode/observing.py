@@ -10,7 +10,13 @@ from workbench.fx import GraphModule, Node
 from workbench.quantization.graph_mode.layers import new_path
 from workbench.quantization.graph_mode.statements import Statement
 
-__all__ = ["Plan", "insert_observers", "plan"]
+__all__ = ["OBSERVER", "Plan", "insert_observers", "is_prepared", "keep_plan", "kept_plan", "plan"]
+
+PLAN = "quantization"
+"""Under which name a node's meta says what becomes of it."""
+
+OBSERVER = "observer"
+"""Under which name a node's meta has the path of the observer whose scale its value gets."""
 
 
 @dataclass
@@ -81,10 +87,14 @@ def plan(said: dict[Node, Statement], configs: dict[Node, Any]) -> Plan:
     _reach_moves(made, wanted)
     _part_fixed(made)
     _join_rectifiers(made)
+    layers: dict[str, Node] = {}
     for node, own in said.items():
         if node not in made.coded:
             continue
         taken = made.values(node)
+        if own.way == "layer":
+            # A layer that is called twice has one scale for its results.
+            made.join(layers.setdefault(str(node.target), node), node)
         if own.way == "native" and own.travels == "same" and taken:
             made.join(taken[0], node)
         elif own.way == "native" and own.travels == "joined":
@@ -154,4 +164,34 @@ def insert_observers(module: GraphModule, made: Plan) -> None:
         for user in [*node.users]:
             if user is not watching:
                 user.replace_input_with(node, watching)
+    for node in made.said:
+        (behind,) = node.users if node in made.inner else (node,)
+        if made.group(behind) in held:
+            node.meta[OBSERVER] = held[made.group(behind)]
     module.recompile()
+
+
+def keep_plan(module: GraphModule, made: Plan) -> None:
+    """Write into the graph what becomes of its nodes: copies of it know it, too."""
+    for node, own in made.said.items():
+        node.meta[PLAN] = (own, made.configs.get(node), node in made.coded, node in made.inner)
+
+
+def is_prepared(module: Any) -> bool:
+    """Say whether a module is a graph that was prepared."""
+    return isinstance(module, GraphModule) and any(PLAN in node.meta for node in module.graph.nodes)
+
+
+def kept_plan(module: GraphModule) -> Plan:
+    """Return what was written into the graph by `keep_plan`."""
+    made = Plan({}, {})
+    for node in module.graph.nodes:
+        kept = node.meta.get(PLAN)
+        if kept is None:
+            continue
+        made.said[node], made.configs[node], coded, inner = kept
+        if coded:
+            made.coded.add(node)
+        if inner:
+            made.inner.add(node)
+    return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,22 @@ from workbench.ops.quantized.convolution import QUANTIZED_CONV2D
 from workbench.ops.quantized.linear import QUANTIZED_LINEAR
 from workbench.ops.quantized.pooling import QUANTIZED_MAX_POOL2D
 from workbench.ops.quantized.quantize import QUANTIZE_PER_CHANNEL, QUANTIZE_PER_TENSOR
+from workbench.quantization.fake_quantize import FakeQuantize
 from workbench.quantization.observed import float_layer, observer_of
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.quantized.boundary import QuantizedModule, require_codes
 from workbench.tensor import Tensor
 
-__all__ = ["Conv2d", "ConvReLU2d", "ConvReLUMaxPool2d", "Linear", "LinearReLU", "MaxPool2d", "check_types"]
+__all__ = [
+    "Conv2d",
+    "ConvReLU2d",
+    "ConvReLUMaxPool2d",
+    "Linear",
+    "LinearReLU",
+    "MaxPool2d",
+    "check_types",
+    "renew",
+]
 
 
 def quantize_weight(weight: Any, observer: ObserverBase) -> Any:
@@ -47,6 +58,18 @@ def quantize_weight(weight: Any, observer: ObserverBase) -> Any:
             **limits,
         )
     return labelled(codes, weight._labels)
+
+
+def renew(made: Any, module: Any) -> None:
+    """Give the integer form of a prepared layer the weight and the bias that the layer has now."""
+    layer, observer = float_layer(module), observer_of(module, "weight_post_process")
+    if hasattr(module, "weight_fake_quant"):
+        # Conversion shows the weight to it once more, and what trains goes on without having been looked at.
+        watching = copy.deepcopy(module.weight_fake_quant)
+        watching(layer.weight.detach())
+        observer = watching.observer if isinstance(watching, FakeQuantize) else watching
+    made.weight = quantize_weight(layer.weight, observer)
+    made.bias = None if layer.bias is None else layer.bias.detach()
 
 
 def check_types(module: Any, weight: Any, observer: ObserverBase) -> None:
