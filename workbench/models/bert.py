@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from workbench import nn
 from workbench.nn.positional_dims import check_places
-from workbench.ops.nn.attention.scaled_dot_product import scaled_dot_product_attention
+from workbench.tensor import Tensor
 from workbench.tensor.ranges import arange
 
 __all__ = ["BertEncoder", "BertSettings", "minilm"]
@@ -65,16 +65,16 @@ class _SelfAttention(nn.Module):
         self.key = nn.Linear(sizes.features, sizes.features)
         self.value = nn.Linear(sizes.features, sizes.features)
 
-    def forward(self, x: Any, mask: Any) -> Any:
+    def forward(self, x: Any, mask: Tensor | None) -> Any:
         """Return [N, T, E] of [N, T, E]; words where `mask` [N, 1, 1, T] is false are not looked at."""
 
-        heads = (("head", self.heads), ("D", -1)) if x.has_names() else (self.heads, -1)
-
         def split(y: Any) -> Any:
-            return called(y, x, "N", "T", "E").unflatten(2, heads).transpose(1, 2)
+            if x.has_names():
+                return y.rename("N", "T", "E").unflatten(2, (("head", self.heads), ("D", -1))).transpose(1, 2)
+            return y.unflatten(2, (self.heads, -1)).transpose(1, 2)
 
         query, key, value = split(self.query(x)), split(self.key(x)), split(self.value(x))
-        mixed = scaled_dot_product_attention(query, key, value, mask)
+        mixed = nn.functional.scaled_dot_product_attention(query, key, value, mask)
         return called(mixed.transpose(1, 2).flatten(2), x, "N", "T", "E")
 
 
@@ -89,7 +89,7 @@ class _Output(nn.Module):
 
     def forward(self, x: Any, shortcut: Any) -> Any:
         """Return normalised (shortcut + map of x)."""
-        return self.LayerNorm(called(self.dropout(self.dense(x)), shortcut, *shortcut.names) + shortcut)
+        return self.LayerNorm(called(self.dropout(self.dense(x)), shortcut, "N", "T", "E") + shortcut)
 
 
 class _Attention(nn.Module):
@@ -98,7 +98,7 @@ class _Attention(nn.Module):
         self.self = _SelfAttention(sizes)
         self.output = _Output(sizes.features, sizes)
 
-    def forward(self, x: Any, mask: Any) -> Any:
+    def forward(self, x: Any, mask: Tensor | None) -> Any:
         """Attend."""
         return self.output(self.self(x, mask), x)
 
@@ -121,7 +121,7 @@ class _Layer(nn.Module):
         self.intermediate = _Intermediate(sizes)
         self.output = _Output(sizes.hidden, sizes)
 
-    def forward(self, x: Any, mask: Any) -> Any:
+    def forward(self, x: Any, mask: Tensor | None) -> Any:
         """Run one layer."""
         x = self.attention(x, mask)
         return self.output(self.intermediate(x), x)
@@ -132,7 +132,7 @@ class _Encoder(nn.Module):
         super().__init__()
         self.layer = nn.ModuleList([_Layer(sizes) for _ in range(sizes.layers)])
 
-    def forward(self, x: Any, mask: Any) -> Any:
+    def forward(self, x: Any, mask: Tensor | None) -> Any:
         """Run the layers in turn."""
         for layer in self.layer:
             x = layer(x, mask)

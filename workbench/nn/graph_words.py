@@ -11,6 +11,7 @@ from typing import Any
 from workbench.graph import NamedFunction
 from workbench.graph.vocabulary import ROOMS_ABOVE
 from workbench.nn.modules.transformer import added, check_pair, is_causal_mask
+from workbench.nn.positional_dims import check_places
 from workbench.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 __all__ = ["word_for"]
@@ -27,6 +28,7 @@ _WORDS: dict[Callable[..., Any], NamedFunction] = {
         (pack_padded_sequence, "utils.rnn.pack_padded_sequence", pack_padded_sequence),
         (pad_packed_sequence, "utils.rnn.pad_packed_sequence", _pad_packed),
         (pad_sequence, "utils.rnn.pad_sequence", pad_sequence),
+        (check_places, "positional_dims.check_places", check_places),
         (added, "modules.transformer.added", added),
         (check_pair, "modules.transformer.check_pair", check_pair),
         (is_causal_mask, "modules.transformer.is_causal_mask", is_causal_mask),

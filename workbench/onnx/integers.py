@@ -16,7 +16,7 @@ from workbench.onnx.values import MOST_INTEGERS, Integers, data_type, numbers_in
 from workbench.tensor import Tensor
 
 __all__ = [
-    "cast", "chosen", "compared", "concat", "filled", "gather", "product", "row", "same", "sliced", "split",
+    "cast", "chosen", "compared", "concat", "filled", "gather", "product", "remainder", "row", "same", "sliced", "split",
     "squeezed", "unsqueezed", "with_each",
 ]  # fmt: skip
 
@@ -60,6 +60,11 @@ def divided(one: Any, two: Any) -> Any:
     if isinstance(one, SymbolicNumber) or isinstance(two, SymbolicNumber):
         return one // two
     return abs(one) // abs(two) * (1 if (one < 0) == (two < 0) else -1)
+
+
+def remainder(a: Any, b: Any, *, fmod: int = 0) -> Any:
+    """``Mod``: the remainder with the divisor's sign."""
+    return NotImplemented if fmod else _REST(a, b)
 
 
 def compared(rule: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -200,3 +205,4 @@ def filled(shape: Any, *, value: Any = None) -> Any:
 
 PLUS, MINUS, TIMES = with_each(operator.add), with_each(operator.sub), with_each(operator.mul)
 OVER, LEAST, MOST = with_each(divided), with_each(min), with_each(max)
+_REST = with_each(operator.mod)

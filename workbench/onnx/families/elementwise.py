@@ -167,7 +167,7 @@ def _pow(a: Any, b: Any) -> Any:
     return wb.pow(a.double(), b.double()).to(kind) if is_floating(b) else wb.pow(a, b).to(kind)
 
 
-@operator("Mod", since=10)
+@operator("Mod", since=10, integers=integers.remainder)
 def _mod(a: Any, b: Any, *, fmod: int = 0) -> Any:
     return wb.fmod(a, b) if fmod else wb.remainder(a, b)
 
