@@ -187,6 +187,14 @@ def wrong_arguments_of_an_op(x: Tensor) -> Tensor:
     return wb.relu(x, 1, 2, 3)
 
 
+def calls_a_module(layer, x: Tensor):
+    return layer(x)
+
+
+def takes_a_module(layer: nn.Linear, x: Tensor) -> Tensor:
+    return layer(x)
+
+
 def several_items(t: dict[str, int]) -> int:
     return t.no
 
@@ -260,6 +268,14 @@ def several_items(t: dict[str, int]) -> int:
             "Python builtin hash is currently not supported in a script. Write what it does with tensors",
         ),
         (wrong_arguments_of_an_op, "relu: too many positional arguments. It takes (input"),
+        (
+            calls_a_module,
+            "layer is Tensor, and cannot be called. An argument without an annotation is a Tensor; a module",
+        ),
+        (
+            takes_a_module,
+            "nn.Linear is a module, and no value of a run. A module is kept in the one that is scripted",
+        ),
         (several_items, "a function is no value of a run. Call it"),
     ],
     ids=lambda one: getattr(one, "__name__", "")[:30],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import pickle
+import traceback
 
 import pytest
 
@@ -175,6 +177,29 @@ def test_exceptions(n: int) -> None:
 def test_an_exception_has_its_message() -> None:
     with pytest.raises(AssertionError, match="one is 1"):
         wb.jit.script(raises)(1)
+
+
+def test_what_a_script_raises_is_its_error_too() -> None:
+    scripted = wb.jit.script(raises)
+    for n, kind in ((1, AssertionError), (2, ValueError), (3, IndexError)):
+        with pytest.raises(wb.jit.Error) as caught:
+            scripted(n)
+        assert isinstance(caught.value, kind)
+        assert traceback.format_exception_only(caught.value)[-1].startswith(kind.__name__)
+        # What another process is told is Python's own.
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert type(again) is kind and again.args == caught.value.args
+    with pytest.raises(IndexError) as caught:
+        scripted(4)
+    assert not isinstance(caught.value, wb.jit.Error)
+
+
+def test_plain_exceptions_are_the_error() -> None:
+    def refuses(x: Tensor) -> Tensor:
+        raise Exception("never")
+
+    with pytest.raises(wb.jit.Error, match="never"):
+        wb.jit.script(refuses)(wb.ones(1))
 
 
 def helper(x: Tensor, n: int = 2) -> tuple[Tensor, int]:

@@ -31,12 +31,13 @@ from workbench.graph.memory import MemoryPlan, plan_memory
 from workbench.graph.printing import text
 from workbench.graph.profiling import Profile, profile
 from workbench.graph.python_printing import python_text
+from workbench.graph.raising import throw
 from workbench.graph.reading import parse
 from workbench.graph.rewriter import Rewriter
 from workbench.graph.spec import check
 from workbench.graph.tracing import trace
 from workbench.graph.types import TensorType, Type
-from workbench.graph.vocabulary import holds, named, narrow, throw
+from workbench.graph.vocabulary import holds, named, narrow
 from workbench.graph.walk import last_uses, users, walk
 
 __all__ = [

@@ -7,7 +7,6 @@ evaluated: text of a graph can call nothing else.
 
 from __future__ import annotations
 
-import builtins
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
@@ -16,12 +15,13 @@ from typing import Any
 
 from workbench.core.op import Op
 from workbench.graph.blocks import GraphError, NamedFunction
+from workbench.graph.raising import throw
 from workbench.graph.type_reading import read_type
 from workbench.ops import FFT, FUNCTIONS, LINALG, NN, SPECIAL
 from workbench.tensor import Tensor, factories, ranges, type_queries
 from workbench.tensor import random as drawing
 
-__all__ = ["MAKERS", "ROOMS_ABOVE", "holds", "introduce", "named", "named_for", "narrow", "throw"]
+__all__ = ["MAKERS", "ROOMS_ABOVE", "holds", "introduce", "named", "named_for", "narrow"]
 
 ROOMS_ABOVE: dict[str, Callable[[str], NamedFunction | None]] = {}
 """Rooms above this one whose functions graphs call, ``onnx.Conv``: what finds one by its name, put here by the room."""
@@ -49,21 +49,6 @@ def _append(items: list[Any], item: Any) -> None:
 def narrow(value: Any) -> Any:
     """Return the value itself: a graph that calls this writes a narrower type for it, which is checked when it runs."""
     return value
-
-
-def throw(kind: str, message: str = "") -> None:
-    """Raise one of Python's own exceptions, by its name: what ``raise`` is in a graph.
-
-    >>> throw("ValueError", "a size below 1")
-    Traceback (most recent call last):
-    ...
-    ValueError: a size below 1
-    """
-    found = getattr(builtins, kind, None)
-    # By name among the exceptions only: a text of a graph calls nothing else.
-    if not (isinstance(found, type) and issubclass(found, Exception)):
-        raise GraphError(f"{kind!r} is none of Python's exceptions")
-    raise found(message) if message else found
 
 
 def holds(value: Any, kind: str) -> bool:

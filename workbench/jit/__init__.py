@@ -9,6 +9,7 @@ tensor([2., 4., 6., 8.])
 from __future__ import annotations
 
 from workbench.base.public import words
+from workbench.graph.raising import Error
 from workbench.jit.guards import (
     Attribute,
     Final,
@@ -35,11 +36,10 @@ from workbench.jit.tracing import TracerWarning, TracingCheckError, trace, trace
 from workbench.jit.writing import save
 
 __all__ = [
-    "Attribute", "Final", "ScriptError", "ScriptFunction", "ScriptModule", "TracerWarning", "TracingCheckError",
-    "annotate",
-    "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load",
-    "optimize_for_inference", "save", "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused",
-    "wait",
+    "Attribute", "Error", "Final", "ScriptError", "ScriptFunction", "ScriptModule", "TracerWarning",
+    "TracingCheckError", "annotate", "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing",
+    "isinstance", "load", "optimize_for_inference", "save", "script", "script_if_tracing", "script_method", "trace",
+    "trace_module", "unused", "wait",
 ]  # fmt: skip
 
 __getattr__, __dir__ = words(__name__, __all__)

@@ -16,8 +16,8 @@ from workbench.onnx.values import MOST_INTEGERS, Integers, data_type, numbers_in
 from workbench.tensor import Tensor
 
 __all__ = [
-    "cast", "chosen", "compared", "concat", "filled", "gather", "product", "remainder", "row", "same", "sliced", "split",
-    "squeezed", "unsqueezed", "with_each",
+    "cast", "chosen", "compared", "concat", "filled", "gather", "product", "remainder", "row", "same", "sliced",
+    "split", "squeezed", "unsqueezed", "with_each",
 ]  # fmt: skip
 
 

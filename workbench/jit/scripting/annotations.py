@@ -43,7 +43,7 @@ from workbench.jit.kinds import (
     optional,
 )
 from workbench.jit.scripting.errors import ScriptError, Source
-from workbench.nn import Parameter
+from workbench.nn import Module, Parameter
 from workbench.tensor import Tensor
 
 __all__ = ["Annotations", "kind_of_class", "static"]
@@ -53,6 +53,8 @@ _PLAIN: dict[Any, Type] = {
     Parameter: TENSOR, Any: ANY, object: ANY, DType: DTYPE, Device: DEVICE, list: ListType(TENSOR),
     tuple: OPAQUE,
 }  # fmt: skip
+MODULES = "a module is kept in the one that is scripted, as an attribute: self.layer(x)"
+"""What to write where a module is an argument."""
 _WRITE = (
     "Write Tensor, int, float, bool, str, a list, dict, tuple or Optional of those, a named tuple, an enum or a "
     "scripted class"
@@ -86,8 +88,18 @@ class Annotations:
         """Return the type that an annotation says; raise `ScriptError` where it says none."""
         found = self._kind(tree)
         if found is None:
-            raise self.source.error(tree, f"{ast.unparse(tree)} is no type that a script has", _WRITE)
+            raise self.source.error(tree, *self._refusal(tree))
         return found
+
+    def _refusal(self, tree: ast.expr) -> tuple[str, str]:
+        """Say why an annotation is no type, and what to write."""
+        try:
+            found = static(tree, self.around)
+        except LookupError:
+            found = None
+        if isinstance(found, type) and issubclass(found, Module):
+            return f"{ast.unparse(tree)} is a module, and no value of a run", MODULES.capitalize()
+        return f"{ast.unparse(tree)} is no type that a script has", _WRITE
 
     def _kind(self, tree: ast.expr) -> Type | None:
         match tree:

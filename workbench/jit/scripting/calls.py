@@ -36,7 +36,9 @@ from workbench.jit.kinds import (
     optional,
     shown,
 )
+from workbench.jit.scripting.annotations import MODULES
 from workbench.jit.scripting.declared import arguments_of, result_kind
+from workbench.jit.scripting.errors import ScriptError
 from workbench.jit.scripting.expressions import EXAMPLES, NUMBERS
 from workbench.jit.scripting.statements import Statements
 from workbench.jit.scripting.things import Bound, Known, Many, Nested, Part, PartMethod
@@ -145,7 +147,14 @@ class Calls(Statements):
                 return self.call_nested(callee, arguments, tree)
             case Item(kind=ObjectKind()):
                 return self.call_method(callee, "__call__", arguments, tree)
-        raise self.error(tree, f"{ast.unparse(tree.func)} cannot be called")
+        raise self._not_called(callee, tree)
+
+    def _not_called(self, callee: Any, tree: ast.Call) -> ScriptError:
+        name = ast.unparse(tree.func)
+        if not isinstance(callee, Item):
+            return self.error(tree, f"{name} cannot be called")
+        fix = f"An argument without an annotation is a Tensor; {MODULES}" if callee.kind == TENSOR else ""
+        return self.error(tree, f"{name} is {shown(callee.kind)}, and cannot be called", fix)
 
     def _call_known(self, value: Any, arguments: Arguments, tree: ast.Call, wanted: Type | None) -> Any:
         entry = value if isinstance(value, Op) else named_for(value) or word_for(value) or _offered_as(value)
