@@ -18,7 +18,7 @@ from workbench.quantization.intrinsic.modules import ConvReLU2d, ConvReLUMaxPool
 from workbench.quantization.noise import decibels
 from workbench.quantization.observer_base import unobserved
 
-__all__ = ["LayerError", "accuracy", "compare_layers", "model_size", "sqnr"]
+__all__ = ["LayerError", "accuracy", "compare_layers", "model_size", "sqnr", "together"]
 
 
 def _numbers(value: Any) -> Any:
@@ -42,6 +42,24 @@ def sqnr(signal: Any, approximation: Any) -> float:
             f"sqnr compares values of one shape, and got {list(a.shape)} and {list(b.shape)}"
         )
     return float(decibels(np.sum(a * a), np.sum((a - b) ** 2)))
+
+
+def together(output: Any) -> Any:
+    """Return all floating point values of a model's result in one row, codes as what they stand for."""
+    found = []
+    rest = [output]
+    while rest:
+        one = rest.pop(0)
+        if isinstance(one, Value):
+            numbers = _numbers(one)
+            found += [numbers.ravel()] if numbers.dtype.kind == "f" else []
+        elif isinstance(one, dict):
+            rest = [*one.values(), *rest]
+        elif isinstance(one, tuple | list):
+            rest = [*one, *rest]
+    if not found:
+        raise QuantizationError("the model's result has no floating point values to compare")
+    return np.concatenate(found)
 
 
 def model_size(model: Module) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from workbench.base import events
 from workbench.base.dims import near_miss
 from workbench.base.errors import QuantizationError
 from workbench.base.listeners import Listeners
+from workbench.quantization.damage import Damage, Damages
 from workbench.quantization.error_statistics import ChannelValues, ErrorStatistics, density_of
 from workbench.quantization.metrics import Figures, Measurement
 from workbench.quantization.noise import Density
@@ -25,6 +27,8 @@ MOST_CHANGES = 200
 """How many changes can be undone."""
 
 Range = tuple[float, float]
+
+_NO_BATCH = "nothing to measure by: give a small batch, Calibration(model, evaluate=(inputs, labels))"
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,11 @@ class Calibration:
         if not self.entries:
             raise QuantizationError("the model has no observers: prepare() it first")
         self.measurement = None if evaluate is None else Measurement(model, evaluate, self._measured)
+        self.damages: Damages | None = None
+        """What each point costs by itself, where there is a batch to `evaluate` by."""
+        if self.measurement is not None:
+            points = [entry.point for entry in self.entries]
+            self.damages = Damages(model, points, self.measurement.arguments, self._measured)
         self.finished = False
         """True once the model was converted."""
         self.last_change: Change | None = None
@@ -310,14 +319,27 @@ class Calibration:
         Raises `QuantizationError` where no batch was given to `evaluate` by, or observers have seen nothing yet.
         """
         if self.measurement is None:
-            raise QuantizationError(
-                "nothing to measure by: give a small batch, Calibration(model, evaluate=(inputs, labels))"
-            )
+            raise QuantizationError(_NO_BATCH)
         return self.measurement.now()
 
     def latest_figures(self, urgent: bool = False) -> Figures:
         """Return what was measured last, at once; where that is outdated, measure again in the background."""
         return Figures() if self.measurement is None else self.measurement.latest(urgent=urgent)
+
+    def damage(self, budget: float = math.inf) -> list[Damage]:
+        """Find what it costs the model to quantize each point alone, and return it, the dearest first.
+
+        After `budget` seconds what is known by then is returned; the next call goes on. Raises `QuantizationError`
+        where no batch was given to `evaluate` by, or observers have seen nothing yet.
+        """
+        if self.damages is None:
+            raise QuantizationError(_NO_BATCH)
+        self.damages.work(budget)
+        return self.damages.known()
+
+    def latest_damage(self) -> list[Damage]:
+        """Return what is known of it, at once; what is outdated is found out beside, a little at a time."""
+        return [] if self.damages is None else self.damages.latest()
 
     @property
     def outdated(self) -> bool:

@@ -13,13 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from workbench.base.errors import DimensionError, DTypeError, QuantizationError
-from workbench.base.quantized_array import QuantizedArray
 from workbench.core import dispatch
 from workbench.core.value import Value
-from workbench.quantization.analysis import hits, sqnr
+from workbench.quantization.analysis import hits, sqnr, together
 from workbench.quantization.points import floating_twin
 from workbench.quantization.prepared_form import form_of
 
@@ -74,6 +71,11 @@ class Measurement:
         self._hurried = False
         self._again = 0.0
         self._timer: threading.Timer | None = None
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What the model is called with."""
+        return tuple(self.inputs) if isinstance(self.inputs, tuple | list) else (self.inputs,)
 
     def _versions(self) -> tuple[int, ...]:
         return tuple(point.observer.version for point in self._points)
@@ -156,7 +158,7 @@ class Measurement:
         return Figures(ratio if math.isfinite(ratio) else None, self._accuracy(scores), self._float_accuracy)
 
     def _called(self, model: Any) -> Any:
-        return model(*self.inputs) if isinstance(self.inputs, tuple | list) else model(self.inputs)
+        return model(*self.arguments)
 
     def _bring_up_to_date(self) -> None:
         weights = {point.path: point.observer.version for point in self._weights}
@@ -171,25 +173,6 @@ class Measurement:
         if self.labels is None or not isinstance(scores, Value):
             return None
         return hits(scores, self.labels) / max(1, int(self.labels.shape[0]))
-
-
-def together(output: Any) -> Any:
-    """Return all floating point values of a model's result in one row, codes as what they stand for."""
-    found = []
-    rest = [output]
-    while rest:
-        one = rest.pop(0)
-        if isinstance(one, Value):
-            payload = one.payload
-            numbers = payload.dequantize() if isinstance(payload, QuantizedArray) else np.asarray(payload)
-            found += [numbers.ravel()] if numbers.dtype.kind == "f" else []
-        elif isinstance(one, dict):
-            rest = [*one.values(), *rest]
-        elif isinstance(one, tuple | list):
-            rest = [*one, *rest]
-    if not found:
-        raise QuantizationError("the model's result has no floating point values to compare")
-    return np.concatenate(found)
 
 
 def _batch(batch: Any) -> tuple[Any, Any]:
