@@ -32,6 +32,8 @@ PERCENTILE = 99.9
 
 _COARSE = 512
 """Bins that the search looks at: two a step for 8 bits, and errors within a bin are integrated, not sampled."""
+_FINE = 4096
+"""Bins that the last look has: what is piled up at one value, as zeros behind a rectifier, is spread over a bin."""
 
 
 class Looked:
@@ -94,15 +96,16 @@ def l2(density: Density, scheme: Scheme, looked: Looked | None = None) -> Range:
     low, high = _best(coarse, scheme, low * factors, high * factors, looked)
     ends = (low, high)
     limits = scheme.widened(density.low, density.high)
-    for reach in (0.5, 0.15, 0.04):
+    fine = density.coarse(_FINE)
+    for reach, seen in ((0.5, coarse), (0.15, coarse), (0.04, fine)):
         factors = np.linspace(1 - reach, 1 + reach, 21)
         # A range that begins or ends at 0 has one end to move; so has a symmetric one.
         if scheme.qscheme.symmetric or 0.0 in limits:
-            ends = _best(coarse, scheme, *_within(ends[0] * factors, ends[1] * factors, limits), looked)
+            ends = _best(seen, scheme, *_within(ends[0] * factors, ends[1] * factors, limits), looked)
             continue
         held = np.full(len(factors), 1.0)
-        ends = _best(coarse, scheme, *_within(ends[0] * held, ends[1] * factors, limits), looked)
-        ends = _best(coarse, scheme, *_within(ends[0] * factors, ends[1] * held, limits), looked)
+        ends = _best(seen, scheme, *_within(ends[0] * held, ends[1] * factors, limits), looked)
+        ends = _best(seen, scheme, *_within(ends[0] * factors, ends[1] * held, limits), looked)
     return ends
 
 
@@ -116,8 +119,8 @@ def mse(density: Density, scheme: Scheme, looked: Looked | None = None) -> Range
     limits = scheme.widened(density.low, density.high)
     factors = np.geomspace(0.01, 1.0, 20)
     ends = _grid(coarse, scheme, limits, factors, limits, looked)
-    for reach in (0.2, 0.04):
-        ends = _grid(coarse, scheme, ends, np.linspace(1 - reach, 1 + reach, 9), limits, looked)
+    for reach, seen in ((0.2, coarse), (0.04, density.coarse(_FINE))):
+        ends = _grid(seen, scheme, ends, np.linspace(1 - reach, 1 + reach, 9), limits, looked)
     return ends
 
 
