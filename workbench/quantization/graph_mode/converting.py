@@ -9,7 +9,7 @@ from workbench.fx import GraphModule, Node
 from workbench.quantization import quantized
 from workbench.quantization.fake_quantize import FakeQuantize, FakeQuantizeBase
 from workbench.quantization.graph_mode.layers import new_path
-from workbench.quantization.graph_mode.observing import Plan
+from workbench.quantization.graph_mode.observing import OBSERVER, Plan
 from workbench.quantization.mappings import (
     TABLES,
     get_default_dynamic_quant_module_mappings,
@@ -91,7 +91,6 @@ def to_codes(module: GraphModule, made: Plan) -> dict[str, str]:
     """
     watching = watchers(module)
     codes: set[Node] = {node for node in made.coded if made.said[node].way == "native"}
-    behind = {node.args[0]: node for node in watching}
     table = get_default_static_quant_module_mappings()
     sources: dict[str, str] = {}
     for node in made.coded:
@@ -100,9 +99,9 @@ def to_codes(module: GraphModule, made: Plan) -> dict[str, str]:
         codes.add(node)
         path = str(node.target)
         if path not in sources:
-            sources[path] = str(behind[node].target)
+            sources[path] = str(node.meta[OBSERVER])
             layer: Any = module.get_submodule(path)
-            layer.activation_post_process = watching[behind[node]]
+            layer.activation_post_process = module.get_submodule(sources[path])
             _show_weight(layer)
             module.set_submodule(path, table[type(layer)].from_float(layer))
     for node, one in watching.items():

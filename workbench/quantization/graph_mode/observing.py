@@ -15,6 +15,9 @@ __all__ = ["OBSERVER", "Plan", "insert_observers", "is_prepared", "keep_plan", "
 PLAN = "quantization"
 """Under which name a node's meta says what becomes of it."""
 
+_CLAMPS = frozenset({("relu",), ("hardtanh",), ("clamp",)})
+"""What only cuts a range: codes for what lies beyond it would be codes that nobody reads."""
+
 OBSERVER = "observer"
 """Under which name a node's meta has the path of the observer whose scale its value gets."""
 
@@ -29,6 +32,8 @@ class Plan:
     """Nodes that take codes where they take values."""
     inner: set[Node] = field(default_factory=set)
     """Nodes whose values go on into the one behind them and are no codes: a sum that is rectified."""
+    clamped: dict[Node, Node] = field(default_factory=dict)
+    """Layers whose values only a clamp takes, and that clamp: it is observed, and the layer has its scale."""
     groups: dict[Node, Node] = field(default_factory=dict)
 
     def group(self, node: Node) -> Node:
@@ -86,7 +91,7 @@ def plan(said: dict[Node, Statement], configs: dict[Node, Any]) -> Plan:
             made.coded.add(node)
     _reach_moves(made, wanted)
     _part_fixed(made)
-    _join_rectifiers(made)
+    _join_clamps(made)
     layers: dict[str, Node] = {}
     for node, own in said.items():
         if node not in made.coded:
@@ -136,14 +141,23 @@ def _part_fixed(made: Plan) -> None:
             made.said[node] = Statement("computed", "own", own.ops)
 
 
-def _join_rectifiers(made: Plan) -> None:
-    """Have a sum that is only rectified be observed behind the rectifier, where half of its range is gone."""
+def _join_clamps(made: Plan) -> None:
+    """Have a layer or a sum that is only clamped be observed behind the clamp, where what is cut away is gone.
+
+    Codes of a layer end where those of its clamp do: to saturate there is to clamp. A sum is clamped as it is.
+    """
     for node, own in made.said.items():
-        if own.way != "computed" or node not in made.coded or len(node.users) != 1:
+        if own.way not in ("layer", "computed") or node not in made.coded or len(node.users) != 1:
             continue
         (after,) = node.users
         said = made.said.get(after)
-        if said is not None and after in made.coded and said.ops == ("relu",) and said.way == "native":
+        if said is None or after not in made.coded or said.way != "native" or said.ops not in _CLAMPS:
+            continue
+        if after.all_input_nodes != [node]:
+            continue
+        if own.way == "layer":
+            made.clamped[node] = after
+        else:
             made.inner.add(node)
             made.said[after] = Statement("computed", "own", said.ops)
 
@@ -159,11 +173,12 @@ def insert_observers(module: GraphModule, made: Plan) -> None:
             config: Any = next(made.configs.get(one) for one in takers if _wants(made.configs.get(one)))
             held[group] = new_path(module, f"activation_post_process_{len(held)}")
             module.add_submodule(held[group], config.activation().train(module.training))
-        with module.graph.inserting_after(node):
-            watching = module.graph.call_module(held[group], (node,))
-        for user in [*node.users]:
+        seen = made.clamped.get(node, node)
+        with module.graph.inserting_after(seen):
+            watching = module.graph.call_module(held[group], (seen,))
+        for user in [*seen.users]:
             if user is not watching:
-                user.replace_input_with(node, watching)
+                user.replace_input_with(seen, watching)
     for node in made.said:
         (behind,) = node.users if node in made.inner else (node,)
         if made.group(behind) in held:
