@@ -42,6 +42,7 @@ from workbench.quantization.fake_quantize import (
     enable_observer,
 )
 from workbench.quantization.fuse import fuse_modules, fuse_modules_qat
+from workbench.quantization.intrinsic.qat import freeze_bn_stats, update_bn_stats
 from workbench.quantization.layer_observers import propagate_qconfig, propagate_qconfig_
 from workbench.quantization.learnable_fake_quantize import LearnableFakeQuantize
 from workbench.quantization.mappings import *  # noqa: F403
@@ -51,7 +52,7 @@ from workbench.quantization.observer import (
     MinMaxObserver,
     MovingAverageMinMaxObserver,
 )
-from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.observer_base import ObserverBase, unobserved
 from workbench.quantization.plain_observers import (
     FixedQParamsObserver,
     NoopObserver,
@@ -84,11 +85,11 @@ __all__ = [
     "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver", "PlaceholderObserver", "QScheme", "QuantStub",
     "QuantWrapper", "RecordingObserver", "ReuseInputObserver", "UniformQuantizationObserverBase", "WeightOnlyLinear",
     "accuracy", "add_quant_dequant", "compare_layers", "convert", "disable_fake_quant", "disable_observer",
-    "enable_fake_quant", "enable_observer", "equalize", "fuse_automatically", "fuse_modules", "fuse_modules_qat",
-    "intrinsic", "model_size", "per_channel_affine", "per_channel_symmetric", "per_tensor_affine",
+    "enable_fake_quant", "enable_observer", "equalize", "freeze_bn_stats", "fuse_automatically", "fuse_modules",
+    "fuse_modules_qat", "intrinsic", "model_size", "per_channel_affine", "per_channel_symmetric", "per_tensor_affine",
     "per_tensor_symmetric", "prepare", "prepare_qat", "propagate_qconfig", "propagate_qconfig_", "qat", "quantize",
-    "quantize_dynamic", "quantize_qat", "quantize_weights", "quantized", "smooth", "sqnr", "swap_module",
-    "weight_only",
+    "quantize_dynamic", "quantize_qat", "quantize_weights", "quantized", "smooth", "sqnr", "swap_module", "unobserved",
+    "update_bn_stats", "weight_only",
 ]  # fmt: skip
 __all__ += default_fake_quantize.__all__
 __all__ += default_observers.__all__

@@ -12,6 +12,7 @@ from workbench.train.callbacks import (
     LiveCurves,
     ModelCheckpoint,
     ProgressBar,
+    QuantizationSchedule,
     TensorBoardLogger,
 )
 from workbench.train.errors import CheckpointError, CheckpointWarning, TrainingError
@@ -51,6 +52,7 @@ __all__ = [
     "Output",
     "Perplexity",
     "ProgressBar",
+    "QuantizationSchedule",
     "TensorBoardLogger",
     "TopKAccuracy",
     "Trainer",

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.core import dispatch
 from workbench.ops.nn.loss.cross_entropy import cross_entropy
+from workbench.quantization import unobserved
 from workbench.train.metrics import Accuracy, Metric, MetricLike, collect, numbers_of
 from workbench.train.modes import mode
 from workbench.train.output import Output, as_output
@@ -75,7 +76,8 @@ def measure(
     for metric in metrics.values():
         metric.reset()
     count, total = 0, 0.0
-    with mode(model, training=False), dispatch.no_grad():
+    # What a model is measured by must not move its ranges.
+    with mode(model, training=False), dispatch.no_grad(), unobserved():
         for batch in loader:
             output: Output = as_output(step(batch), batch)
             samples = output.count

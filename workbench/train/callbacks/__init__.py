@@ -12,6 +12,7 @@ from workbench.train.callbacks.learning_rate import LearningRateMonitor
 from workbench.train.callbacks.live import LiveCurves
 from workbench.train.callbacks.model_checkpoint import ModelCheckpoint
 from workbench.train.callbacks.progress_bar import ProgressBar
+from workbench.train.callbacks.quantization_schedule import QuantizationSchedule
 from workbench.train.callbacks.tensorboard import Log, TensorBoardLogger
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Log",
     "ModelCheckpoint",
     "ProgressBar",
+    "QuantizationSchedule",
     "TensorBoardLogger",
     "default_callbacks",
 ]
