@@ -19,7 +19,7 @@ from workbench.onnx.holding import hold, identifier
 from workbench.onnx.reading import Model
 from workbench.onnx.signatures import Signature, signature
 from workbench.onnx.table import DOMAINS, Version, find
-from workbench.onnx.tensors import shape_of, tensor_of
+from workbench.onnx.tensors import NIBBLES, shape_of, tensor_of
 from workbench.onnx.values import MOST_INTEGERS, is_floating
 from workbench.tensor import Tensor
 
@@ -55,6 +55,8 @@ class Builder:
         self.graph = Graph(name=identifier(model.proto.graph.name, "graph")[:60])
         self.unknown: Counter[str] = Counter()
         """How many nodes there are of each operator that is not known."""
+        self.narrow: set[str] = set()
+        """Tensors of the file that are whole numbers of 4 bits there, and of 8 here."""
         self.places: dict[str, Value] = {}
         """What the values of the file's own graph are called in ours, by their names there and by those of nodes."""
         self._functions = {(one.domain, one.name, one.overload): one for one in model.proto.functions}
@@ -163,6 +165,8 @@ class Builder:
         known.check_inputs(len(names))
         known.check_attributes(attributes)
         inputs = [self.operand(name, scope, i in known.still) for i, name in enumerate(names)]
+        if node.op_type == "QuantizeLinear" and names[2:] and names[2] in self.narrow:
+            raise OnnxError("it makes whole numbers of 4 bits, which only tensors of the file may be here")
         params = {name: self._attribute(value) for name, value in attributes.items()}
         count = max(1, len(_trimmed(node.output)))
         if known.counts:
@@ -242,6 +246,8 @@ class Builder:
         found = scope[name]
         if isinstance(found, _Waiting):
             tensor = tensor_of(found.proto, self.model.folder)
+            if found.proto.data_type in NIBBLES:
+                self.narrow.add(name)
             found = _literal(tensor)
             if found is None:
                 found = hold(self.module, self.graph, tensor, name, not still)
@@ -284,6 +290,8 @@ class Builder:
         ((kind, value),) = attributes.items()
         if kind == "value" and hasattr(value, "dims"):
             tensor = tensor_of(value, self.model.folder)
+            if value.data_type in NIBBLES:
+                self.narrow.update(node.output)
         elif kind in _CONSTANTS and _CONSTANTS[kind](value):
             tensor = control.plain_tensor(value, "float" in kind)
         else:

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, BinaryIO
 
 from workbench.base.errors import short
+from workbench.base.quantized_array import PackedArray, QuantizedArray
 from workbench.base.size_expressions import Expression, Symbol
 from workbench.graph import Graph, trace
 from workbench.graph.types import TensorType
@@ -19,6 +20,7 @@ from workbench.onnx.module import OnnxModule
 from workbench.onnx.scripts.scripted import is_script, scripted_graph
 from workbench.onnx.signatures import Signature
 from workbench.onnx.writing import families as _families  # noqa: F401
+from workbench.onnx.writing.codes import GROUPS
 from workbench.onnx.writing.graphs import Wanted, model_message
 from workbench.onnx.writing.saving import put
 from workbench.version import __version__
@@ -61,8 +63,9 @@ def save(
         model: what is written; a module is put into evaluation mode meanwhile, unless `training` says otherwise.
         path: a path, or a file that is open for writing bytes. What is there stays until the new file is whole.
         examples: inputs of the model; of a graph none.
-        opset: which version of the operators the file is written for, 13 to 23; 17 where none is given. A file that was
-            opened, and is given without examples, is written node by node, for the version that it had.
+        opset: which version of the operators the file is written for, 13 to 23. Where none is given: 17, or 21 for
+            weights of 4 bits or in groups. A file that was opened, and is given without examples, is written node by
+            node, for the version that it had.
         input_names: what the inputs are called in the file, the first ones first; the others as in the graph.
         output_names: the same for the outputs.
         dim_names: what sizes are called, by the name of the input and the place of the dim.
@@ -97,7 +100,6 @@ def _message(
         input_names = input_names or [one.name for one in ports.inputs]
         output_names = output_names or [one.name for one in ports.outputs]
         dim_names = {**_names_in(ports), **(dim_names or {})}
-    opset = 17 if opset is None else opset
     metadata = dict(metadata or {})
     if is_script(model):
         with _mode(model, training):
@@ -108,6 +110,7 @@ def _message(
     else:
         graph = model.graph if opened else _graph_of(model, examples, training)
     named = _checked_dims(graph, input_names, dim_names or {})
+    opset = _version_for(graph) if opset is None else opset
     fixed: dict[Symbol, int] = {} if dynamic else _of_today(graph, input_names, named)
     if type(opset) is not int:
         raise TypeError(f"opset is the number of a version of the operators, not {short(opset)}")
@@ -124,6 +127,16 @@ def _message(
         ports,
     )
     return model_message(graph, wanted)
+
+
+def _version_for(graph: Graph) -> int:
+    """Return the version that a graph is written for where none is asked for."""
+    payloads = (tensor.payload for tensor in graph.held().values())
+    late = any(
+        isinstance(one, PackedArray) or (isinstance(one, QuantizedArray) and one.group is not None)
+        for one in payloads
+    )
+    return GROUPS if late else 17
 
 
 def _names_in(ports: Signature) -> dict[str, dict[int, str]]:

@@ -9,20 +9,23 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import MAXIMUM_DIMS
-from workbench.base.dtypes import DType
+from workbench.base.dtypes import DType, int8, uint8
 from workbench.base.errors import short
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.values import data_type
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 
-__all__ = ["shape_of", "tensor_of"]
+__all__ = ["NIBBLES", "shape_of", "tensor_of"]
 
 _FIELDS = {
     1: "float_data", 2: "int32_data", 3: "int32_data", 5: "int32_data", 6: "int32_data", 7: "int64_data",
     9: "int32_data", 10: "int32_data", 11: "double_data", 14: "float_data", 15: "double_data", 16: "int32_data",
 }  # fmt: skip
 """Where values stand that are not written as bytes, by the code of their type."""
+
+NIBBLES = {21: uint8, 22: int8}
+"""Whole numbers of 4 bits, by the code of their type, and what they are here."""
 
 _EXTERNAL = 1
 
@@ -41,8 +44,10 @@ def tensor_of(proto: Any, folder: Path | None) -> Tensor:
     Raises `OnnxError` where it claims more values than are there, or is of a type that is not here.
     """
     sizes, name = shape_of(proto), short(proto.name)
-    dtype = data_type(proto.data_type)
     count = math.prod(sizes)
+    if proto.data_type in NIBBLES:
+        return from_numpy(_nibbles(proto, count, folder).reshape(sizes))
+    dtype = data_type(proto.data_type)
     if proto.HasField("segment"):
         raise OnnxError(f"the tensor {name} is written in segments, which no exporter does")
     if proto.data_location == _EXTERNAL:
@@ -56,6 +61,26 @@ def tensor_of(proto: Any, folder: Path | None) -> Tensor:
             f"the tensor {name} claims the sizes {short(list(sizes))}, {count} values, and has {values.size}"
         )
     return from_numpy(values.reshape(sizes))
+
+
+def _nibbles(proto: Any, count: int, folder: Path | None) -> np.ndarray[Any, Any]:
+    """Return whole numbers of 4 bits, of which a byte has two, the first in its lower half."""
+    length = -(-count // 2)
+    if proto.data_location == _EXTERNAL:
+        data = _external(proto, length, folder)
+    elif proto.HasField("raw_data"):
+        data = proto.raw_data
+    else:
+        data = _whole(proto.int32_data, np.dtype(np.uint8)).tobytes()
+    if len(data) != length:
+        raise OnnxError(
+            f"the tensor {short(proto.name)} claims {count} values of 4 bits, and has {len(data)} bytes: {length} hold "
+            "them"
+        )
+    each = np.frombuffer(data, np.uint8)
+    flat = np.stack((each & 15, each >> 4), axis=1).reshape(-1)[:count]
+    # The sign is the highest of the four bits.
+    return flat if NIBBLES[proto.data_type] == uint8 else ((flat ^ 8).astype(np.int8) - np.int8(8))
 
 
 def _from_bytes(data: bytes, dtype: DType) -> np.ndarray[Any, Any]:

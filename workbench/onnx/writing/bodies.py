@@ -18,7 +18,10 @@ from workbench.onnx.writing.attributes import attribute
 from workbench.onnx.writing.codes import Codes
 from workbench.tensor import Tensor
 
-__all__ = ["Body", "Shared", "tensor_message"]
+__all__ = ["Body", "Shared", "nibbles_message", "tensor_message"]
+
+UINT4 = 21
+"""The format's code of whole numbers of 4 bits."""
 
 
 def tensor_message(tensor: Tensor, name: str = "") -> Message:
@@ -32,6 +35,18 @@ def tensor_message(tensor: Tensor, name: str = "") -> Message:
     raw: Any = values.reshape(-1).view(np.uint8)
     data = memoryview(raw) if values.size else b""
     made = Message("Tensor", dims=list(array.shape), data_type=type_code(dtype_of(tensor)), raw_data=data)
+    if name:
+        made.name = name
+    return made
+
+
+def nibbles_message(codes: Any, name: str = "") -> Message:
+    """Return codes of 4 bits as the format has them: the first of two in the lower half of a byte."""
+    flat = np.append(codes.reshape(-1), np.zeros(codes.size % 2, np.uint8))
+    packed = flat[0::2] | flat[1::2] << 4
+    made = Message(
+        "Tensor", dims=list(codes.shape), data_type=UINT4, raw_data=packed.astype(np.uint8).tobytes()
+    )
     if name:
         made.name = name
     return made
@@ -82,6 +97,15 @@ class Shared:
             else:
                 message.name = name
                 self.initializers[name] = message
+        return self._constants[key]
+
+    def nibbles(self, codes: Any) -> str:
+        """Return the name of codes of 4 bits, of which the format has two in a byte."""
+        message = nibbles_message(codes)
+        key = (message.data_type, tuple(message.dims), bytes(message.raw_data))
+        if key not in self._constants:
+            message.name = self._constants[key] = self.fresh("constant")
+            self.initializers[message.name] = message
         return self._constants[key]
 
     def settled(self, size: Any) -> Any:

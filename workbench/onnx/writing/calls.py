@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +15,7 @@ from workbench.graph.types import BOOL, FLOAT, INT, TensorType
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.values import type_code
 from workbench.onnx.writing.bodies import Body
-from workbench.onnx.writing.codes import Codes
+from workbench.onnx.writing.codes import Codes, storage
 
 __all__ = ["NUMBERS", "Call"]
 
@@ -83,7 +84,7 @@ class Call:
     @property
     def out(self) -> DType:
         """The data type of the result."""
-        return self._computed(dtype_of(self.node.outputs[0].tensor))
+        return self._computed(dtype_of(self._plain(self.node.outputs[0].tensor)))
 
     def out_sizes(self, i: int = 0) -> tuple[Any, ...]:
         """Return the sizes of a result."""
@@ -93,11 +94,11 @@ class Call:
     def common(self) -> DType:
         """The type in which the op computes: that which its operands are cast to."""
         arrays: list[Any] = []
-        for one in self.inputs:
+        for i, one in enumerate(self.inputs):
             if isinstance(one, Value) and one.type in _EXAMPLES:
                 arrays.append(_EXAMPLES[one.type])
             elif isinstance(one, Value):
-                kind = one.tensor
+                kind = self._tensor(i)
                 arrays.append(SimpleNamespace(dtype=kind.dtype, ndim=len(kind.sizes)))
             else:
                 arrays.append(one.hint if isinstance(one, Symbolic) else one)
@@ -108,14 +109,8 @@ class Call:
         return self.shared.codes.get(self.inputs[i]) if isinstance(self.inputs[i], Value) else None
 
     def has_codes(self) -> bool:
-        """Say whether any operand is codes; what only moves them gives codes that stand for the same."""
-        known = [self.codes(i) for i in range(len(self.inputs))]
-        first = next((one for one in known if one is not None), None)
-        if first is not None and dtype_of(self.node.outputs[0].type).is_quantized:
-            self.stands_for(first)
-            if first.axis is not None and self.op.name not in ("clone", "detach", "rename", "lay_out"):
-                raise OnnxError("codes with a scale for each entry of a dim are not moved")
-        return first is not None
+        """Say whether any operand is codes."""
+        return any(self.codes(i) is not None for i in range(len(self.inputs)))
 
     def stands_for(self, codes: Codes | None) -> None:
         """Say what the result stands for: it is codes."""
@@ -133,13 +128,18 @@ class Call:
 
     def reads(self, place: int) -> bool:
         """Say whether anything reads one of the results."""
-        return self.node.outputs[place] in self.shared.needed
+        return place < len(self.node.outputs) and self.node.outputs[place] in self.shared.needed
 
     def _tensor(self, i: int) -> TensorType:
         one = self.inputs[i]
         if not isinstance(one, Value):
             raise OnnxError(f"operand {i} is {one!r}, where a tensor is needed")
-        return one.tensor
+        return self._plain(one.tensor)
+
+    def _plain(self, kind: TensorType) -> TensorType:
+        """Return a type of codes as that of the numbers that they are."""
+        dtype = dtype_of(kind)
+        return replace(kind, dtype=storage(dtype).numpy) if dtype.is_quantized else kind
 
     # ---------------------------------------------------------------------------------------- operands
 
@@ -149,16 +149,19 @@ class Call:
         one = self.inputs[i]
         if not isinstance(one, Value):
             return self.number(one, kind)
-        own = NUMBERS[one.type] if one.type in NUMBERS else dtype_of(one.tensor)
-        return self.cast(self.body.name_of(one), own, kind)
+        own = NUMBERS[one.type] if one.type in NUMBERS else dtype_of(self._tensor(i))
+        return self.cast(self._name(i), own, kind)
 
     def raw(self, i: int) -> str:
         """Return the name of an operand as it is."""
         one = self.inputs[i]
         if not isinstance(one, Value):
             raise OnnxError(f"operand {i} is {one!r}, where a tensor is needed")
-        own = dtype_of(one.tensor)
-        return self.cast(self.body.name_of(one), own, self._computed(own))
+        own = dtype_of(self._tensor(i))
+        return self.cast(self._name(i), own, self._computed(own))
+
+    def _name(self, i: int) -> str:
+        return self.body.name_of(self.inputs[i])
 
     def number(self, value: Any, kind: DType) -> str:
         """Return the name of one number, without dims."""

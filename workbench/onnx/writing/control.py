@@ -152,9 +152,13 @@ def _operator(call: Any, name: str) -> tuple[str, ...]:
             assert found is not None
             return (found,)
         case "onnx.stacked":
-            if call.params["axis"] != 0 or call.params.get("reverse"):
-                raise OnnxError("rows that were gathered are stacked along the first dim, in their order")
-            return (str(_operand(call.body, call.inputs[0])),)
+            if call.params["axis"] != 0:
+                raise OnnxError("rows that were gathered are stacked along the first dim")
+            rows = str(_operand(call.body, call.inputs[0]))
+            if call.params.get("reverse"):
+                last, before, along = (call.constant([one]) for one in (-1, -(1 << 62), 0))
+                rows = call("Slice", rows, last, before, along, last)
+            return (rows,)
         case "onnx.length_of":
             return (_length(call, call.params["axis"]),)
         case "onnx.slice_of":

@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.base.dtypes import dtype_of
 from workbench.base.size_expressions import Expression, Symbol, written
+from workbench.core.dispatch import numbers
 from workbench.graph import Block, Graph, GraphError, Node, Value, called
 from workbench.graph.blocks import values_in
 from workbench.graph.passes.inline import inline
@@ -20,10 +21,12 @@ from workbench.onnx.messages import Message
 from workbench.onnx.signatures import Port, Signature
 from workbench.onnx.values import type_code
 from workbench.onnx.writing import control
-from workbench.onnx.writing.bodies import Body, Shared, tensor_message
+from workbench.onnx.writing.around import on_codes
+from workbench.onnx.writing.bodies import Body, Shared, nibbles_message, tensor_message
 from workbench.onnx.writing.calls import Call
 from workbench.onnx.writing.codes import codes_of, storage
-from workbench.onnx.writing.table import RULES
+from workbench.onnx.writing.table import ON_CODES, RULES
+from workbench.tensor import Tensor
 
 __all__ = ["NEWEST", "OLDEST", "Wanted", "model_message"]
 
@@ -67,16 +70,6 @@ def model_message(graph: Graph, wanted: Wanted) -> Message:
         )
     # A graph without functions is written as it is: what a script grows in a loop has no type that a pass could follow.
     return _Writer(inline(graph) if graph.functions else graph, wanted).model()
-
-
-CODED = frozenset(
-    {
-        "clone", "dequantize", "detach", "expand", "flatten", "index", "int_repr", "lay_out", "permute",
-        "quantized_conv2d", "quantized_linear", "quantized_max_pool2d", "rename", "reshape", "squeeze", "unflatten",
-        "unsqueeze",
-    }
-)  # fmt: skip
-"""Ops that take codes: those that move them give codes that stand for the same."""
 
 
 class _Writer:
@@ -259,9 +252,15 @@ class _Writer:
                 continue
             name = self.shared.fresh(value.name)
             self.body.names[value] = name
-            if dtype_of(tensor).is_quantized:
-                tensor, self.shared.codes[value] = codes_of(tensor.payload)
-            self.shared.initializers[name] = tensor_message(tensor, name)
+            self.shared.initializers[name] = self._initializer(value, tensor, name)
+
+    def _initializer(self, value: Value, tensor: Tensor, name: str) -> Message:
+        if not dtype_of(tensor).is_quantized:
+            return tensor_message(tensor, name)
+        codes, self.shared.codes[value] = codes_of(tensor.payload, self.wanted.opset)
+        if self.shared.codes[value].nibbles:
+            return nibbles_message(numbers(codes), name)
+        return tensor_message(codes, name)
 
     # ------------------------------------------------------------------------------------------- nodes
 
@@ -296,9 +295,7 @@ class _Writer:
         rule = RULES.get(node.op.name)
         if rule is None:
             raise OnnxError("the format has no operator for it")
-        if call.has_codes() and node.op.name not in CODED:
-            raise OnnxError("it is given codes, and the format has no operator that computes it with them")
-        found = rule(call)
+        found = rule(call) if node.op.name in ON_CODES or not call.has_codes() else on_codes(call, rule)
         return call.rounded((found,) if isinstance(found, str) else tuple(found))
 
     def _refuse(self) -> None:

@@ -6,8 +6,10 @@ from workbench.onnx.writing.families import (
     activations,
     convolutions,
     creation,
+    dynamic,
     elementwise,
     indexing,
+    integers,
     losses,
     matrices,
     normalizations,
@@ -20,6 +22,8 @@ from workbench.onnx.writing.families import (
 )
 
 __all__ = [
-    "activations", "convolutions", "creation", "elementwise", "indexing", "losses", "matrices", "normalizations",
-    "pools", "quantized", "recurrent", "reductions", "resampling", "shapes",
+    "activations", "convolutions", "creation", "dynamic", "elementwise", "indexing", "integers", "losses", "matrices",
+    "normalizations", "pools", "quantized", "recurrent", "reductions", "resampling", "shapes",
 ]  # fmt: skip
+
+integers.declare()

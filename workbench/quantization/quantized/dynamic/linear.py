@@ -27,7 +27,7 @@ def linear_on_codes(x: Any, weight: Any, bias: Any, token: bool = False) -> Any:
     With `token` each row of x has one, so that it does not depend on the others.
     """
     values = x.payload
-    if type(values) is not np.ndarray or values.dtype.kind != "f":
+    if getattr(values.dtype, "kind", None) != "f":
         raise QuantizationError(
             "a dynamically quantized layer takes floating point values, and got "
             f"{getattr(values.dtype, 'name', values.dtype)}: it quantizes them itself, so leave QuantStub away"
