@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from workbench.base.dtypes import DType, dtype_of, float32
-from workbench.base.quantized_array import code_range
+from workbench.base.quantized_array import QuantizedArray, code_range
 from workbench.core import quantized_rules as rules
 from workbench.core.quantization import Quantization
 from workbench.graph.types import TensorType
@@ -64,6 +66,10 @@ def on_codes(call: Call, rule: WriteRule) -> Any:
         found = rule(call)
         call.stands_for(first)
         return found
+    ends = _ends(call, first)
+    if ends is not None:
+        call.stands_for(first)
+        return first.cut(call, call.raw(0), *ends)
     found = rule(Real(call, call.op, call.params))
     if not kind.is_quantized:
         return found
@@ -76,3 +82,26 @@ def on_codes(call: Call, rule: WriteRule) -> Any:
 def _fixed(said: Quantization, kind: DType) -> Codes:
     assert said.fixed is not None
     return Codes(*said.fixed(kind), kind)
+
+
+def _ends(call: Call, codes: Codes) -> tuple[int, int] | None:
+    """Return the ends between which an op cuts codes off; None for one that does anything else.
+
+    A rectifier does that and keeps their scale, so that no number need be computed.
+    """
+    said: Any = call.op.quantized
+    plain = len(call.inputs) == 1 and "elementwise" in call.op.properties and said.travels == "same"
+    if (
+        not plain
+        or codes.axis is not None
+        or codes.dtype.bits != 8
+        or not dtype_of(call.node.outputs[0].tensor).is_quantized
+    ):
+        return None
+    low, high = code_range(codes.dtype)
+    each = np.arange(low, high + 1).astype(codes.dtype.numpy)
+    made = said.codes(
+        call.op, QuantizedArray(each, codes.scale, codes.zero_point, codes.dtype), **call.params
+    )
+    least, most = int(made.codes.min()), int(made.codes.max())
+    return (least, most) if np.array_equal(made.codes, np.clip(each, least, most)) else None

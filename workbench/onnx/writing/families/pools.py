@@ -10,7 +10,7 @@ from workbench.graph.sizes import is_symbolic
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.writing.table import written
 
-__all__: list[str] = []
+__all__ = ["averages"]
 
 
 def _whole(call: Any) -> bool:
@@ -86,8 +86,8 @@ def _avg_pool(call: Any) -> Any:
 
 
 @written("adaptive_avg_pool")
-def _adaptive(call: Any) -> Any:
-    """Along each dim a product with a matrix of shares."""
+def averages(call: Any) -> Any:
+    """Write means over areas: along each dim a product with a matrix of shares."""
     sizes, wanted, kind = call.sizes(0)[2:], call.params["sizes"], call.kind(0)
     if all(one == 1 for one in wanted):
         return call("GlobalAveragePool", call.raw(0))

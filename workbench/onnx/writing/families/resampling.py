@@ -6,6 +6,7 @@ from typing import Any
 
 from workbench.base.dtypes import float32
 from workbench.onnx.errors import OnnxError
+from workbench.onnx.writing.families.pools import averages
 from workbench.onnx.writing.table import written
 
 __all__: list[str] = []
@@ -17,10 +18,10 @@ def _resample(call: Any) -> Any:
     mode = params["mode"]
     if not kind.is_floating_point:
         raise OnnxError("whole numbers are rounded after each dim, and the operator rounds once")
-    if mode == "area" or params["antialias"]:
-        raise OnnxError(
-            "averages over areas have no operator in the format, and runtimes smooth in ways of their own"
-        )
+    if params["antialias"]:
+        raise OnnxError("runtimes smooth in ways of their own")
+    if mode == "area":
+        return averages(call)
     if mode.startswith("nearest"):
         place = "half_pixel" if mode == "nearest-exact" else "asymmetric"
     else:
