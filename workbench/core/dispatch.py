@@ -191,12 +191,12 @@ def _check_operand(op: Op, place: int, value: Any) -> None:
 def _other_payload(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Evaluate where some input is not a plain array: a value without numbers, or a quantized one."""
     arrays = [value.payload if isinstance(value, Value) else value for value in inputs]
+    if _CODES.issuperset(map(type, arrays)):
+        return _quantized(op, inputs, arrays, params)
     if any(type(array) is SparseArray for array in arrays):
         if "places" not in op.properties:
             return _sparse(op, inputs, params)
         return new(op.forward(*arrays, **params), names_in(infer_dims(op, inputs, params)))
-    if _CODES.issuperset(map(type, arrays)):
-        return _quantized(op, inputs, arrays, params)
     if any(isinstance(array, Abstract) for array in arrays):
         # A value whose level is over can still be computed with, as far as something beneath it has numbers.
         below = [array.beneath() if isinstance(array, Abstract) else None for array in arrays]

@@ -92,13 +92,13 @@ QuantizedPanel Channels::panel(const PackedWeights& weights, std::int64_t panel,
 }
 
 QuantizedPanel Channels::panel(const PackedWeights& weights, std::int64_t panel, bool relu) const {
-    QuantizedPanel out{};
+    // Not all is filled in: a row by a matrix makes a panel for every few products.
+    QuantizedPanel out;
     weights.point(panel, out);
-    for (std::int64_t i = 0; i < out.channels; ++i) {
-        const std::size_t c = static_cast<std::size_t>(out.first + i);
-        out.sums[i] = weights.sum(out.first + i);
-        out.scale[i] = scales_[c], out.shift[i] = bias_[c];
-    }
+    std::fill(std::begin(out.start), std::end(out.start), 0);
+    std::copy_n(weights.sums() + out.first, out.channels, out.sums);
+    std::copy_n(scales_.data() + out.first, out.channels, out.scale);
+    std::copy_n(bias_.data() + out.first, out.channels, out.shift);
     out.low = relu ? 0.f : -INFINITY;
     return out;
 }

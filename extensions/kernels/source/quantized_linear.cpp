@@ -124,11 +124,10 @@ void PackedQuantizedLinear::multiply(const float* x, std::int64_t rows, bool by_
     const auto quantize = [&](std::int64_t from, std::int64_t to) {
         const std::int64_t count = (to - from) * inputs;
         float least, most;
-        LEAF(range_with_zero)(x + from * inputs, count, &least, &most);
+        LEAF_VNNI(range_with_zero)(x + from * inputs, count, &least, &most);
         choose(least, most, highest, scales.data()[from], zeros.data()[from]);
-        const float scale = scales.data()[from], inverse = 1.f / scale, zero = static_cast<float>(zeros.data()[from]);
-        LEAF(quantize_unsigned)(x + from * inputs, Grid{&scale, &inverse, &zero, 0}, count, 0.f,
-                                     static_cast<float>(highest), codes.data() + from * inputs);
+        LEAF_VNNI(quantize_to_codes)(x + from * inputs, 1.f / scales.data()[from], static_cast<float>(zeros.data()[from]),
+                                     static_cast<float>(highest), count, codes.data() + from * inputs);
     };
     if (by_row) {
         parallel_for(rows, grain_for(inputs), [&](std::int64_t begin, std::int64_t end) {

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from workbench import kernels
-from workbench.base.dims import Dims
 from workbench.base.dtypes import qint8
 from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import QuantizedArray
@@ -103,11 +102,6 @@ def _linear_on_codes(x: Any, weight: Any, bias: Any = None, *, by_row: bool, hig
 FLOATS = DTypeRule("float32", None, lambda dtype, params: np.dtype(np.float32))
 
 
-def _dims(*dims: Dims, **params: Any) -> Dims:
-    found: Any = LINEAR.dims(*dims)
-    return found  # type: ignore[no-any-return]
-
-
 _PARAMS = {"by_row": False, "highest": 127, "relu": False}
 
 
@@ -120,7 +114,7 @@ QUANTIZED_LINEAR_DYNAMIC = Op(
     doc="Affine map of floats by an 8-bit weight: they are quantized by their own range, or each row by its own.",
     equation="y = Σ (q - zq)·w·sq·sw[o] + b[o], q = clamp(rne(x / sq + zq), 0, highest); 0 at least if rectified",
     reference=REFERENCE,
-    dims=_dims,
+    dims=lambda *dims, **params: LINEAR.dims(*dims),
     rule="the last dim ends here, the weight's out_features takes its place",
     dtype=FLOATS,
     forward=_linear,
@@ -178,13 +172,16 @@ def linear_dynamic(
 
 def check_weight(op: str, input: Tensor, weight: Tensor) -> None:
     """Raise QuantizationError unless `input` is floating point and `weight` has codes."""
-    if not getattr(weight.payload.dtype, "quantized", False):
+    x, codes = input.payload, weight.payload
+    if type(x) is np.ndarray and x.dtype == np.float32 and type(codes) is QuantizedArray:
+        return
+    if not getattr(codes.dtype, "quantized", False):
         raise QuantizationError(
             f"{op} takes a quantized weight, and got {weight.dtype.name}: quantize it with quantize_per_channel"
         )
-    if isinstance(input.payload, QuantizedArray) or getattr(input.payload.dtype, "quantized", False):
+    if isinstance(x, QuantizedArray) or getattr(x.dtype, "quantized", False):
         raise QuantizationError(
             f"{op} quantizes its input itself, and got {input.dtype.name}: call dequantize() first, or linear"
         )
-    if input.payload.dtype != np.float32:
+    if x.dtype != np.float32:
         raise QuantizationError(f"{op} takes float32 values, and got {input.dtype.name}; try x.float()")

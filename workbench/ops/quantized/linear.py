@@ -39,10 +39,12 @@ def _linear(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
 
 def packed_linear(weight: Any, bias: Any) -> Any:
     """Return the compiled affine map of a weight, packed once."""
-    scales = np.atleast_1d(np.asarray(weight.scale, np.float32))
-    return packed(
-        weight, bias, "linear", lambda own: kernels.PackedQuantizedLinear(weight.codes, scales, own)
-    )
+
+    def make(own: Any) -> Any:
+        scales = np.atleast_1d(np.asarray(weight.scale, np.float32))
+        return kernels.PackedQuantizedLinear(weight.codes, scales, own)
+
+    return packed(weight, bias, "linear", make)
 
 
 def _linear_on_codes(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:

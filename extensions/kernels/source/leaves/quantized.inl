@@ -24,6 +24,10 @@ static void write_whole(const QuantizedPanel& panel, const std::int32_t* sums, s
     }
 }
 
+#if defined(WORKBENCH_VNNI)
+#include "quantized_vnni.inl"
+#else
+
 // Sums of an output that has a scale and a zero point of its own.
 static void write_own(const QuantizedPanel& panel, const std::int32_t* sums, float scale, std::int32_t zero, float* out) {
     for (std::int64_t c = 0; c < panel.channels; ++c) {
@@ -31,10 +35,6 @@ static void write_own(const QuantizedPanel& panel, const std::int32_t* sums, flo
         out[c] = value > panel.low ? value : panel.low;
     }
 }
-
-#if defined(WORKBENCH_VNNI)
-#include "quantized_vnni.inl"
-#else
 
 // A tile is four outputs by the sixteen channels of a panel. The products of a group of steps are added up in 16 bits before
 // they go into 32-bit sums; the packing groups steps so that this cannot overflow while no byte exceeds 127. Rows with

@@ -1,6 +1,54 @@
 // What an affine map on codes needs: the integer product, and codes of floats by their range. Included once per instruction
 // set; see dispatch.hpp.
 #include "quantized.inl"
+
+
+#if defined(WORKBENCH_VNNI)
+
+static WORKBENCH_INLINE __mmask16 lanes_below(std::int64_t count) {
+    return static_cast<__mmask16>(count >= 16 ? 0xffff : (1 << count) - 1);
+}
+
+// The least and the largest of some floats and of zero; what is not finite is passed over.
+static void range_with_zero(const float* x, std::int64_t count, float* least, float* most) {
+    constexpr int together = 4;
+    const __m512 largest = _mm512_set1_ps(__FLT_MAX__);
+    __m512 lows[together], highs[together];
+    for (int k = 0; k < together; ++k) lows[k] = highs[k] = _mm512_setzero_ps();
+    const auto take = [&](int k, __m512 values) {
+        const __mmask16 finite = _mm512_cmp_ps_mask(_mm512_abs_ps(values), largest, _CMP_LE_OQ);
+        lows[k] = _mm512_mask_min_ps(lows[k], finite, lows[k], values);
+        highs[k] = _mm512_mask_max_ps(highs[k], finite, highs[k], values);
+    };
+    std::int64_t i = 0;
+    for (; i + 16 * together <= count; i += 16 * together)
+        for (int k = 0; k < together; ++k) take(k, _mm512_loadu_ps(x + i + 16 * k));
+    for (; i < count; i += 16) take(0, _mm512_maskz_loadu_ps(lanes_below(count - i), x + i));
+    for (int k = 1; k < together; ++k) {
+        lows[0] = _mm512_min_ps(lows[0], lows[k]);
+        highs[0] = _mm512_max_ps(highs[0], highs[k]);
+    }
+    *least = _mm512_reduce_min_ps(lows[0]), *most = _mm512_reduce_max_ps(highs[0]);
+}
+
+// Codes from 0 to `highest` of floats: clamp(rne(x / scale + zero)), the product not rounded before the sum. NaN becomes the
+// highest code.
+static void quantize_to_codes(const float* x, float inverse, float zero, float highest, std::int64_t count, std::uint8_t* out) {
+    const __m512 factor = _mm512_set1_ps(inverse), added = _mm512_set1_ps(zero), high = _mm512_set1_ps(highest);
+    for (std::int64_t i = 0; i < count; i += 16) {
+        const __mmask16 there = lanes_below(count - i);
+        // The lesser of two is the second where the first is no number. The bounds are whole: they may come before rounding.
+        const __m512 value = _mm512_min_ps(_mm512_fmadd_ps(_mm512_maskz_loadu_ps(there, x + i), factor, added), high);
+        const __m512i codes = _mm512_cvtps_epi32(_mm512_max_ps(value, _mm512_setzero_ps()));
+        if (there == 0xffff)
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), _mm512_cvtepi32_epi8(codes));
+        else
+            _mm512_mask_cvtepi32_storeu_epi8(out + i, there, codes);
+    }
+}
+
+#else
+
 #include "quantize.inl"
 
 // The least and the largest of some floats and of zero; what is not finite is passed over.
@@ -24,3 +72,9 @@ static void range_with_zero(const float* x, std::int64_t count, float* least, fl
     }
     *least = low, *most = high;
 }
+
+static void quantize_to_codes(const float* x, float inverse, float zero, float highest, std::int64_t count, std::uint8_t* out) {
+    quantize_unsigned(x, Grid{nullptr, &inverse, &zero, 0}, count, 0.f, highest, out);
+}
+
+#endif

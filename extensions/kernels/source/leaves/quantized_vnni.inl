@@ -97,13 +97,30 @@ static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, const __m5
     }
 }
 
+// Which of a block's channels exist.
+static WORKBENCH_INLINE __mmask16 there(const QuantizedPanel& panel, int block) {
+    const std::int64_t left = panel.channels - 16 * block;
+    return static_cast<__mmask16>(left >= 16 ? 0xffff : (1 << left) - 1);
+}
+
 template <int blocks>
 static WORKBENCH_INLINE void write_floats(const QuantizedPanel& panel, const __m512i (&sums)[blocks], float* out) {
     const __m512 low = _mm512_set1_ps(panel.low);
+    for (int b = 0; b < blocks; ++b)
+        _mm512_mask_storeu_ps(out + 16 * b, there(panel, b), _mm512_max_ps(real_values(panel, b, sums[b]), low));
+}
+
+// Sums of an output that has a scale and a zero point of its own.
+template <int blocks>
+static WORKBENCH_INLINE void write_own(const QuantizedPanel& panel, const __m512i (&sums)[blocks], float scale,
+                                       std::int32_t zero, float* out) {
+    const __m512 low = _mm512_set1_ps(panel.low), own = _mm512_set1_ps(scale);
     for (int b = 0; b < blocks; ++b) {
-        const std::int64_t left = panel.channels - 16 * b;
-        const __mmask16 there = static_cast<__mmask16>(left >= 16 ? 0xffff : (1 << left) - 1);
-        _mm512_mask_storeu_ps(out + 16 * b, there, _mm512_max_ps(real_values(panel, b, sums[b]), low));
+        const __m512i moved = _mm512_mullo_epi32(_mm512_set1_epi32(zero), _mm512_loadu_si512(panel.sums + 16 * b));
+        const __m512 factor = _mm512_mul_ps(own, _mm512_loadu_ps(panel.scale + 16 * b));
+        const __m512 value = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(sums[b], moved)), factor),
+                                           _mm512_loadu_ps(panel.shift + 16 * b));
+        _mm512_mask_storeu_ps(out + 16 * b, there(panel, b), _mm512_max_ps(value, low));
     }
 }
 
@@ -113,10 +130,10 @@ static WORKBENCH_INLINE void finish(const QuantizedPanel& panel, const __m512i (
                                     std::int64_t at, std::int64_t step) {
     if (target.bytes && panel.how != Requantization::whole) return write_bytes(panel, sums, target.bytes + at * step);
     if (!target.bytes && !target.scales) return write_floats(panel, sums, target.floats + at * step);
+    if (!target.bytes) return write_own(panel, sums, target.scales[at], target.zeros[at], target.floats + at * step);
     std::int32_t kept[16 * blocks];
     for (int b = 0; b < blocks; ++b) _mm512_storeu_si512(kept + 16 * b, sums[b]);
-    if (target.bytes) return write_whole(panel, kept, target.bytes + at * step);
-    write_own(panel, kept, target.scales[at], target.zeros[at], target.floats + at * step);
+    write_whole(panel, kept, target.bytes + at * step);
 }
 
 template <int blocks>

@@ -36,13 +36,13 @@ def check(
     ndim = 3 if batch_sizes is None else 2
     hidden = weight.sizes[0] // gates if weight.sizes else 0
     width = hidden if projection is None else projection.sizes[0]
-    known = (
-        pre.operand("pre"),
-        *(one.operand(label) for label, one in states.items()),
-        weight.operand("weight"),
-    )
 
     def refuse(why: str) -> DimensionError:
+        known = (
+            pre.operand("pre"),
+            *(one.operand(label) for label, one in states.items()),
+            weight.operand("weight"),
+        )
         return DimensionError(f"{op}: {why}", op=op, operands=known)
 
     if len(pre.sizes) != ndim:
