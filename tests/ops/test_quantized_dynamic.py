@@ -13,6 +13,7 @@ from workbench.base.dtypes import quint4x2
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.op import ops
 from workbench.core.value import new
+from workbench.kernels import loader
 from workbench.ops.quantized.recurrent import recurrent_dynamic
 
 F = wb.quantization.quantized.functional
@@ -126,6 +127,57 @@ def test_recurrent_layers_are_near_those_of_floats(mode: str, packed: bool) -> N
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=0, atol=0.03 * size)
     for mine, other in zip(states, last, strict=True):
         np.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=0, atol=0.05 * size)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn"])
+def test_one_call_gives_what_layers_one_by_one_give(name: str) -> None:
+    op: Any = getattr(ops, f"quantized_{name}")
+    for sample in op.samples():
+        given = [np.asfortranarray(one) if isinstance(one, np.ndarray) else one for one in sample.inputs]
+        found = op(*map(new, given), **sample.params)
+        for mine, other in zip(found, op.forward(*sample.inputs, **sample.params), strict=True):
+            assert mine.shape == other.shape
+            # A state at the border of two codes may become the other.
+            np.testing.assert_allclose(mine.numpy(), other, rtol=0, atol=0.05)
+
+
+def test_names_go_through_layers() -> None:
+    own = [[new(weight(16, 4)), new(weight(16, 4))] for _ in range(2)]
+    x = new(values(3, 2, 4), ("T", "N", "C"))
+    y, (h, c) = recurrent_dynamic("LSTM", x, None, own, biases=False)
+    assert y.names == ("T", "N", None)
+    assert h.names == c.names == ("layers", "N", None)
+
+
+def test_what_is_dropped_is_dropped_between_layers_alone() -> None:
+    own = [[new(weight(12, 4)), new(weight(12, 4))] for _ in range(2)]
+    x = new(values(3, 2, 4))
+    whole, last = recurrent_dynamic("GRU", x, None, own, biases=False, dropout=0.5, train=False)
+    same, other = recurrent_dynamic("GRU", x, None, own, biases=False, dropout=0.5, train=True)
+    np.testing.assert_array_equal(last[0].numpy()[0], other[0].numpy()[0])
+    assert np.abs(whole.numpy() - same.numpy()).max() > 0
+    nothing, end = recurrent_dynamic("GRU", x, None, own[:1], biases=False, dropout=0.5, train=True)
+    np.testing.assert_array_equal(end[0].numpy()[0], other[0].numpy()[0])
+    assert nothing.shape == (3, 2, 4)
+
+
+@pytest.mark.skipif(not kernels.available(), reason="NumPy's code refuses by the dims of the op")
+def test_what_the_compiled_layers_refuse() -> None:
+    product = kernels.PackedQuantizedLinear(np.ones((16, 4), np.int8), np.ones(1, np.float32), None).native
+    narrow = kernels.PackedQuantizedLinear(np.ones((16, 3), np.int8), np.ones(1, np.float32), None).native
+    state, x = np.zeros((1, 2, 4), np.float32), np.zeros((3, 2, 4), np.float32)
+    way = {"directions": 1, "batch_sizes": None, "highest": 127}
+    run = loader.native.quantized_lstm
+    with pytest.raises(ValueError, match=r"a weight is \[16, 3\]; expected \[16, 4\]"):
+        run(x, state, state, [narrow, product], **way)
+    with pytest.raises(ValueError, match=r"a state has shape \[1, 2, 3\]; expected \[1, 2, 4\]"):
+        run(x, state, state[..., :3], [product, product], **way)
+    with pytest.raises(ValueError, match="3 weights are not two for each layer and direction"):
+        run(x, state, state, [product] * 3, **way)
+    with pytest.raises(ValueError, match="in 1 or 2 directions, not 0"):
+        run(x, state, state, [product] * 2, **{**way, "directions": 0})
+    with pytest.raises((ValueError, TypeError)):
+        run(x, state, state, [None, product], **way)
 
 
 @pytest.mark.parametrize(("rows", "columns", "group"), [(70, 64, 16), (32, 48, 48), (1, 6, 2), (33, 128, 32)])

@@ -112,3 +112,30 @@ def test_recurrent_layers(kind: str, bidirectional: bool) -> None:
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=0, atol=2e-3)
     for mine, other in zip(states, last if kind == "LSTM" else (last,), strict=True):
         np.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=0, atol=4e-3)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_packed_sequences(kind: str) -> None:
+    torch.backends.quantized.engine = wb.backends.quantized.engine = "x86"
+    torch.manual_seed(4)
+    layer = getattr(torch.nn, kind)(5, 8, num_layers=2, bidirectional=True)
+    theirs = peer.quantize_dynamic(torch.nn.Sequential(layer), {type(layer)}, torch.qint8)[0]
+    own = getattr(wb.nn, kind)(5, 8, num_layers=2, bidirectional=True)
+    own.load_state_dict({name: wb.from_numpy(one.detach().numpy()) for name, one in layer.named_parameters()})
+    mine = wb.quantization.quantize_dynamic(wb.nn.Sequential(own), {type(own)})[0]
+    sequences, start = [values(length, 5) for length in (2, 4, 3)], values(4, 3, 8)
+
+    def run(library: Any, tensor: Any, module: Any) -> Any:
+        packed = library.nn.utils.rnn.pack_sequence([tensor(one) for one in sequences], enforce_sorted=False)
+        state = tensor(start)
+        with library.no_grad():
+            return module(packed, (state, state) if kind == "LSTM" else state)
+
+    (found, last), (expected, other) = run(wb, new, mine), run(torch, torch.tensor, theirs)
+    for name in ("batch_sizes", "sorted_indices", "unsorted_indices"):
+        assert getattr(found, name).tolist() == getattr(expected, name).tolist()
+    np.testing.assert_allclose(found.data.numpy(), expected.data.numpy(), rtol=0, atol=4e-3)
+    for one, that in zip(
+        last if kind == "LSTM" else [last], other if kind == "LSTM" else [other], strict=True
+    ):
+        np.testing.assert_allclose(one.numpy(), that.numpy(), rtol=0, atol=8e-3)

@@ -132,11 +132,35 @@ def test_what_a_dynamic_layer_takes(mixed: Any) -> None:
         found.head(codes)
     with pytest.raises(wb.QuantizationError, match="Expected 12, got 7"):
         found.rnn(wb.ones(2, 1, 7))
-    packed = wb.nn.utils.rnn.pack_sequence([wb.ones(2, 12)])
-    with pytest.raises(wb.QuantizationError, match="sequences of one length"):
-        found.rnn(packed)
+    with pytest.raises(wb.QuantizationError, match="Expected 12, got 5"):
+        found.rnn(wb.nn.utils.rnn.pack_sequence([wb.ones(2, 5)]))
     with pytest.raises(wb.QuantizationError, match="has no projections"):
         q.quantize_dynamic(wb.nn.ModuleList([wb.nn.LSTM(4, 6, proj_size=2)]))
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+@pytest.mark.parametrize("config", [q.default_dynamic_qconfig, q.per_token_dynamic_qconfig])
+def test_sequences_that_are_packed(kind: str, config: Any) -> None:
+    wb.manual_seed(3)
+    layer = getattr(wb.nn, kind)(5, 6, 2, bidirectional=True)
+    found = q.quantize_dynamic(wb.nn.ModuleList([layer]), {type(layer): config})[0]
+    sequences = [wb.randn(length, 5) for length in (2, 4, 3)]
+    packed = wb.nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    state = wb.randn(4, 3, 6)
+    hx = (state, state * 0.5) if kind == "LSTM" else state
+    with wb.no_grad():
+        (output, last), (expected, other) = found(packed, hx), layer(packed, hx)
+    assert type(output) is type(packed)
+    assert output.unsorted_indices.tolist() == packed.unsorted_indices.tolist()
+    np.testing.assert_allclose(output.data.numpy(), expected.data.numpy(), atol=0.03)
+    for mine, theirs in zip(
+        last if kind == "LSTM" else [last], other if kind == "LSTM" else [other], strict=True
+    ):
+        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), atol=0.03)
+    # Of one length, packed rows are those of a batch.
+    batch = wb.stack([wb.ones(4, 5), sequences[1]], 1)
+    rows = found(wb.nn.utils.rnn.pack_padded_sequence(batch, [4, 4]))[0].data
+    np.testing.assert_array_equal(rows.numpy(), found(batch)[0].reshape(8, 12).numpy())
 
 
 def test_values_that_are_no_numbers_do_not_poison_the_scale(mixed: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from workbench.base.errors import DimensionError
@@ -19,7 +20,7 @@ from workbench.nn.utils.rnn import PackedSequence
 from workbench.ops.nn.recurrent.functions import swapped, through_layers
 from workbench.tensor.factories import empty
 
-__all__ = ["RNNBase", "draw_evenly"]
+__all__ = ["RNNBase", "draw_evenly", "through_packed"]
 
 # The gates lie below each other in each weight, in PyTorch's order: i, f, g, o, and r, z, n.
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
@@ -190,16 +191,14 @@ class RNNBase(Module):
 
     def _packed(self, input: PackedSequence, given: tuple[Any, ...] | None) -> Any:
         self.check_input(input.data, input.batch_sizes)
-        if given is not None:
-            # States are in the caller's order of the sequences; those that are packed stand longest first.
-            if input.sorted_indices is not None:
-                given = tuple(_ordered(one, input.sorted_indices) for one in given)
-            self._check_states(input.data, given, input.batch_sizes)
-        output, last = self._through(input.data, given, tuple(numbers(input.batch_sizes).tolist()))
-        if input.unsorted_indices is not None:
-            last = tuple(_ordered(one, input.unsorted_indices) for one in last)
-        last = tuple(_batch_named(one, input.dims[1]) for one in last)
-        return input.with_data(output), last if self.mode == "LSTM" else last[0]
+
+        def run(rows: Any, states: tuple[Any, ...] | None, batch_sizes: tuple[int, ...]) -> Any:
+            if states is not None:
+                self._check_states(rows, states, input.batch_sizes)
+            return self._through(rows, states, batch_sizes)
+
+        output, last = through_packed(input, given, run)
+        return output, last if self.mode == "LSTM" else last[0]
 
     def _through(
         self, input: Any, given: tuple[Any, ...] | None, batch_sizes: tuple[int, ...] | None
@@ -275,6 +274,22 @@ def _check_settings(
         )
     if proj_size >= hidden_size:
         raise ValueError(f"proj_size has to be smaller than hidden_size, got {proj_size} and {hidden_size}")
+
+
+def through_packed(
+    input: PackedSequence, given: tuple[Any, ...] | None, run: Callable[..., tuple[Any, tuple[Any, ...]]]
+) -> tuple[PackedSequence, tuple[Any, ...]]:
+    """Return what ``run(rows, states, batch_sizes)`` makes of packed rows.
+
+    First and last states [layers, N, hidden] are in the caller's order of the sequences; those that are packed stand
+    longest first.
+    """
+    if given is not None and input.sorted_indices is not None:
+        given = tuple(_ordered(one, input.sorted_indices) for one in given)
+    output, last = run(input.data, given, tuple(numbers(input.batch_sizes).tolist()))
+    if input.unsorted_indices is not None:
+        last = tuple(_ordered(one, input.unsorted_indices) for one in last)
+    return input.with_data(output), tuple(_batch_named(one, input.dims[1]) for one in last)
 
 
 def _ordered(state: Any, order: Any) -> Any:

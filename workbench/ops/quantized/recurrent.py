@@ -117,11 +117,13 @@ def _dims_rule(of: Op, states: int) -> Callable[..., Any]:
                 operands=tuple(one.operand("state") for one in refused),
             )
         before = [Dims(one.names[1:], one.sizes[1:]) for one in first]
+        y: Any = x
         last: Any = ()
         for place in range(0, count, directions):
             for w_ih, w_hh, *added in layers[place : place + directions]:
-                pre = LINEAR.dims(x, w_ih, *added[:1])
-                y, *last = of.dims(pre, *before, w_hh, reverse=False, **dict(way))[: states + 1]
+                pre: Any = LINEAR.dims(x, w_ih, *added[:1])
+                found: Any = of.dims(pre, *before, w_hh, reverse=False, **dict(way))
+                y, *last = found[: states + 1]
             x = Dims(y.names, (*y.sizes[:-1], directions * y.sizes[-1]))
         return x, *(
             Dims((new_name("layers", one.names, one.names), *one.names), (count, *one.sizes)) for one in last

@@ -7,7 +7,9 @@ from typing import Any
 from workbench.base.dtypes import qint8
 from workbench.base.errors import QuantizationError
 from workbench.nn import Module, functional
+from workbench.nn.modules.recurrent_base import through_packed
 from workbench.nn.utils.rnn import PackedSequence
+from workbench.ops.nn.recurrent.steps import steps_of
 from workbench.ops.quantized.recurrent import recurrent_dynamic
 from workbench.ops.shape.join import cat, stack
 from workbench.quantization.quantized.dynamic.linear import affine, weight_codes
@@ -78,37 +80,41 @@ class _Layers(_Coded):
         self.batch_first, self.dropout = module.batch_first, module.dropout
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """Run over a sequence [T, N, in], or [N, T, in] with `batch_first`; return it and the last states."""
+        """Run over a sequence [T, N, in], [N, T, in] with `batch_first`, or packed ones; return it and last states."""
+        given = None if hx is None else tuple(hx) if self.states == 2 else (hx,)
         if isinstance(input, PackedSequence):
-            raise QuantizationError(
-                "a dynamically quantized layer takes sequences of one length: pad them with "
-                "nn.utils.rnn.pad_packed_sequence, or leave this layer in floating point"
-            )
+            packed, last = through_packed(input, given, self._through)
+            return packed, last if self.states == 2 else last[0]
         single = input.ndim == 2
         x = input.unsqueeze(1) if single else input.transpose(0, 1) if self.batch_first else input
+        if single and given is not None:
+            given = tuple(one.unsqueeze(1) for one in given)
+        x, last = self._through(x, given, None)
+        if single:
+            x, last = x.squeeze(1), tuple(one.squeeze(1) for one in last)
+        elif self.batch_first:
+            x = x.transpose(0, 1)
+        return x, last if self.states == 2 else last[0]
+
+    def _through(
+        self, x: Any, given: tuple[Any, ...] | None, batch_sizes: tuple[int, ...] | None
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Run over a sequence [T, N, in], or packed rows; return the output and the last states."""
         if x.shape[-1] != self.input_size:
             raise QuantizationError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"
             )
         ways = 2 if self.bidirectional else 1
-        if hx is None:
-            first = [zeros(self.num_layers * ways, x.shape[1], self.hidden_size) for _ in range(self.states)]
-        else:
-            first = list(hx) if self.states == 2 else [hx]
-            first = [one.unsqueeze(1) for one in first] if single else first
         if not self.token and self.weight_ih_l0.dtype is qint8:
             # One program for all steps; what it quantizes is what `_run` quantizes.
-            x, last = recurrent_dynamic(
-                type(self).__name__, x, tuple(first), self._weights(ways), biases=self.bias, directions=ways,
-                reduce_range=True,
+            return recurrent_dynamic(
+                type(self).__name__, x, given, self._weights(ways), biases=self.bias, directions=ways,
+                batch_sizes=batch_sizes, reduce_range=True,
             )  # fmt: skip
-        else:
-            x, last = self._by_steps(x, first, ways)
-        if single:
-            x, last = x.squeeze(1), tuple(one.squeeze(1) for one in last)
-        elif self.batch_first:
-            x = x.transpose(0, 1)
-        return x, tuple(last) if self.states == 2 else last[0]
+        if given is None:
+            batch = x.shape[1] if batch_sizes is None else batch_sizes[0]
+            given = tuple(zeros(self.num_layers * ways, batch, self.hidden_size) for _ in range(self.states))
+        return self._by_steps(x, given, ways, batch_sizes)
 
     def _weights(self, ways: int) -> list[list[Any]]:
         """Return what each layer and direction is multiplied with."""
@@ -119,32 +125,40 @@ class _Layers(_Coded):
             for way in range(ways)
         ]
 
-    def _by_steps(self, x: Any, first: list[Any], ways: int) -> tuple[Any, tuple[Any, ...]]:
+    def _by_steps(
+        self, x: Any, first: tuple[Any, ...], ways: int, batch_sizes: tuple[int, ...] | None
+    ) -> tuple[Any, tuple[Any, ...]]:
         """Run layer by layer and step by step; return the output and the last states."""
         ends: list[Any] = []
         for layer in range(self.num_layers):
             outs = []
             for way in range(ways):
-                place = layer * ways + way
-                out, state = self._run(
-                    x, tuple(one[place] for one in first), f"_l{layer}{'_reverse' if way else ''}", way == 1
-                )
+                state = tuple(one[layer * ways + way] for one in first)
+                suffix = f"_l{layer}{'_reverse' if way else ''}"
+                out, last = self._run(x, state, suffix, way == 1, batch_sizes)
                 outs.append(out)
-                ends.append(state)
+                ends.append(last)
             x = outs[0] if ways == 1 else cat(outs, dim=-1)
         return x, tuple(stack([state[i] for state in ends], 0) for i in range(self.states))
 
     def _run(
-        self, x: Any, state: tuple[Any, ...], suffix: str, backward: bool
+        self, x: Any, state: tuple[Any, ...], suffix: str, backward: bool, batch_sizes: tuple[int, ...] | None
     ) -> tuple[Any, tuple[Any, ...]]:
         # All steps' inputs at once, under one scale, as in PyTorch.
         inner = self._product(x, "ih", suffix)
-        steps = range(x.shape[0])
+        rows = inner if batch_sizes is not None else inner.flatten(0, 1)
         outs: list[Any] = []
-        for t in reversed(steps) if backward else steps:
-            out, state = type(self).step(inner[t], state, self._product(state[0], "hh", suffix))
+        for start, count in steps_of(x.shape, batch_sizes, backward):
+            # Sequences that have ended, or not begun, keep their states.
+            now, rest = tuple(one[:count] for one in state), tuple(one[count:] for one in state)
+            hidden = self._product(now[0], "hh", suffix)
+            out, now = type(self).step(rows[start : start + count], now, hidden)
+            state = tuple(
+                cat(pair, dim=0) if len(pair[1]) else pair[0] for pair in zip(now, rest, strict=True)
+            )
             outs.append(out)
-        return stack(outs[::-1] if backward else outs, 0), state
+        whole = outs[::-1] if backward else outs
+        return (cat(whole, dim=0) if batch_sizes is not None else stack(whole, 0)), state
 
     def extra_repr(self) -> str:
         """Return the sizes."""
