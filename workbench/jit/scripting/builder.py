@@ -87,6 +87,8 @@ class Place:
     no_grad: bool = False
     """Do gradients end with each tensor that is computed?"""
     functions: dict[str, Any] = field(default_factory=dict)
+    part: Any = None
+    """The module whose method it is."""
 
 
 class Builder:

@@ -607,6 +607,6 @@ class Calls(Statements):
 
 _BUILTINS = (
     print, len, abs, int, float, bool, str, range, enumerate, zip, reversed, list, dict, tuple, sorted, any, all, sum,
-    round, min, max, ord, chr, hex, divmod, isinstance, hasattr, getattr,
+    round, min, max, ord, chr, hex, divmod, isinstance, hasattr, getattr, super,
 )  # fmt: skip
 _FORMATTER = string.Formatter()

@@ -61,6 +61,7 @@ _BINARY = {
 }  # fmt: skip
 _COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 _UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+_OF_DEVICE: dict[str, Type] = {"type": TEXT, "index": OptionalType(INT)}
 EXAMPLES: dict[Type, Any] = {INT: 1, FLOAT: 1.0, BOOL: True, COMPLEX: 1j, TEXT: "a"}
 NUMBERS = (INT, FLOAT, BOOL, COMPLEX, NUMBER)
 
@@ -261,6 +262,8 @@ class Expressions(Builder):
                 return self.object_attribute(thing, name, tree)
             case OptionalType() | UnionKind():
                 self.refuse_none(thing, tree, f".{name}")
+        if thing.kind == DEVICE and name in _OF_DEVICE:
+            return self.emit("builtins.getattr", (thing.operand, name), _OF_DEVICE[name])
         if thing.kind == TENSOR:
             kind = attribute_kind(name)
             if kind is not None:

@@ -198,7 +198,8 @@ class Functions(Calls):
         """Write a function in the place of its call."""
         outer, before, tree = self.place, self.names, self.tree
         self.place = Place(signature.source, signature.around, name, outer.scope if scope is None else scope,
-                           signature.result, depth=outer.depth, outer=outer, no_grad=outer.no_grad)  # fmt: skip
+                           signature.result, depth=outer.depth, outer=outer, no_grad=outer.no_grad,
+                           part=self_)  # fmt: skip
         self.names = {key: Variable(one, _kind_of(one)) for key, one in names.items()}
         if self_ is not None:
             first = [*signature.tree.args.posonlyargs, *signature.tree.args.args][0].arg

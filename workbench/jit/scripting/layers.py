@@ -38,9 +38,12 @@ class _Layers:
 
         return declare
 
-    def of(self, module: Any, packed: bool = False) -> _Forward | None:
-        """Return what says what a module does; None where nothing does, as for a class made from one of the house's."""
-        several = self._written.get((type(module), packed), ())
+    def of(self, module: Any, packed: bool = False, cls: type | None = None) -> _Forward | None:
+        """Return what says what a module does; None where nothing does, as for a class made from one of the house's.
+
+        With `cls`, what it would do as a module of that class above its own.
+        """
+        several = self._written.get((cls or type(module), packed), ())
         return next((function for function, where in several if where(module)), None)
 
 

@@ -1,222 +1,30 @@
-"""Modules of layers in a script: their parameters, attributes, methods and parts."""
+"""Modules of layers in a script: going over them, and calling them and their methods."""
 
 from __future__ import annotations
 
 import ast
-import inspect
-import typing
-from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
-from workbench.base.annotations import annotations_of
-from workbench.graph import Graph, LeafModule, Value
-from workbench.graph.types import (
-    ANY,
-    BOOL,
-    NONE,
-    TENSOR,
-    TEXT,
-    DictType,
-    ListType,
-    Type,
-    type_of,
-    type_of_value,
-)
+from workbench.graph import LeafModule
+from workbench.graph.types import TENSOR, TEXT, Type
 from workbench.jit import guards
 from workbench.jit.kinds import Item
 from workbench.jit.script_modules import ScriptModule
 from workbench.jit.scripting import attention_layers as attention_layers  # in `LAYERS` when they are read
 from workbench.jit.scripting import recurrent_layers as recurrent_layers
-from workbench.jit.scripting.annotations import Annotations, kind_of_class
 from workbench.jit.scripting.calls import Arguments
-from workbench.jit.scripting.classes import Classes
-from workbench.jit.scripting.errors import ScriptError, Source
 from workbench.jit.scripting.functions import Signature, give
 from workbench.jit.scripting.layers import LAYERS
-from workbench.jit.scripting.source import function_tree
-from workbench.jit.scripting.things import Known, Many, Part, PartMethod
-from workbench.nn import Module, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from workbench.jit.scripting.part_attributes import PartAttributes, of_house
+from workbench.jit.scripting.things import Many, Part, PartMethod
+from workbench.nn import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from workbench.nn.utils.rnn import PackedSequence
 
-__all__ = ["Assigned", "Parts", "copied"]
+__all__ = ["Parts"]
 
 
-class Assigned(Exception):
-    """A tensor of a module is assigned anew somewhere: it must be read from the module each time."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.path = path
-
-
-class Parts(Classes):
+class Parts(PartAttributes):
     """Compiles methods of modules."""
-
-    def __init__(self, graph: Graph, root: Any = None, changing: set[str] | None = None) -> None:
-        super().__init__(graph)
-        self.root = root
-        self.state: Value | None = None
-        self.whole: set[str] = set()
-        """Paths of modules that the graph calls whole."""
-        self.attributes: dict[str, Type] = {}
-        """Attributes that runs read, by their paths."""
-        self.changing = changing or set()
-        """Paths of tensors that a method assigns anew."""
-
-    # ------------------------------------------------------------------------------------------ attributes
-
-    def _path(self, part: Part, name: str) -> str:
-        return f"{part.path}.{name}" if part.path else name
-
-    def part_attribute(self, part: Part, name: str, tree: ast.AST) -> Any:
-        """Return an attribute of a module of layers."""
-        module, path = part.module, self._path(part, name)
-        if name in module._modules:
-            inner = module._modules[name]
-            return Item(None, NONE) if inner is None else Part(inner, path)
-        if name in module._parameters or name in module._buffers:
-            tensor = module._parameters.get(name, module._buffers.get(name))
-            return Item(None, NONE) if tensor is None else self._tensor(path, tensor)
-        if name == "training":
-            return self._read(path, BOOL)
-        found = inspect.getattr_static(module, name, None)
-        if found is None and not hasattr(module, name):
-            raise self.error(tree, f"Module '{type(module).__name__}' has no attribute '{name}'", _WHERE)
-        if inspect.isfunction(found):
-            # One that was put there is called as it is: it has no self.
-            return Known(found) if name in vars(module) else PartMethod(part, name)
-        if isinstance(found, staticmethod):
-            return Known(found.__func__)
-        if isinstance(found, property):
-            return self._property(part, found, name)
-        return self._attribute(part, name, getattr(module, name), tree)
-
-    def _property(self, part: Part, found: property, name: str) -> Item:
-        if name == "_flat_weights":
-            paths = {id(one): path for path, one in part.module._parameters.items()}
-            weights = [paths[id(one)] for one in part.module._flat_weights]
-            return self.new_list([self._tensor(self._path(part, one), part.module._parameters[one]) for one in weights],
-                                 TENSOR, self.tree)  # fmt: skip
-        signature = self.signature(found.fget, method=True)
-        return self.inlined(signature, {}, name, self_=part)
-
-    def _tensor(self, path: str, tensor: Any) -> Item:
-        if path in self.changing:
-            return self._read(path, TENSOR)
-        known = next((value for value in self.graph.parameters if value.name == path), None)
-        if known is None:
-            known = Value(path, type_of(tensor))
-            self.graph.parameters[known] = tensor
-        return Item(known, TENSOR)
-
-    def _attribute(self, part: Part, name: str, value: Any, tree: ast.AST) -> Any:
-        if _of_house(part.module):
-            # Its settings are those that it was made with.
-            return self._constant_or_known(value)
-        kind = self.kind_of_attribute(part, name)
-        constant = value is None and kind in (None, NONE)
-        if (
-            constant
-            or name in getattr(part.module, "__constants__", ())
-            or _is_final(type(part.module), name)
-        ):
-            if isinstance(value, list):
-                value = tuple(value)
-            if isinstance(value, Module):
-                return Part(value, self._path(part, name))
-            return self._constant_or_known(value)
-        if kind is None and isinstance(value, list | dict):
-            items = "List[Tensor]" if isinstance(value, list) else "Dict[str, Tensor]"
-            raise self.error(
-                tree,
-                f"the items of the attribute {name} have no one type that its value says",
-                f"Annotate it in the class: {name}: {items}",
-            )
-        if kind is None:
-            return self._constant_or_known(value)
-        return self._read(self._path(part, name), kind)
-
-    def _constant_or_known(self, value: Any) -> Any:
-        found = self.constant_of(value)
-        return Known(value) if found is None else found
-
-    def kind_of_attribute(self, owner: Any, name: str) -> Type | None:
-        """Return the type of an attribute: as it is annotated, or as its value is."""
-        if not isinstance(owner, Part):
-            return super().kind_of_attribute(owner, name)
-        module = owner.module
-        if name in module._parameters or name in module._buffers:
-            return TENSOR
-        for cls in type(module).__mro__:
-            hint = annotations_of(cls).get(name)
-            if hint is not None and cls is not Module:
-                kind = self._annotated_kind(cls, hint)
-                if kind is not None:
-                    return kind
-            said = _said_in_init(cls).get(name)
-            if said is not None:
-                try:
-                    return self._annotated_kind(cls, said)
-                except ScriptError:
-                    break  # a type of no script's: the value says what it is
-        value = module.__dict__.get(name, getattr(type(module), name, None))
-        if isinstance(value, guards.Attribute):
-            return kind_of_class(value.type)
-        return self.learnt_kind(value)
-
-    def _annotated_kind(self, cls: type, hint: Any) -> Type | None:
-        if not isinstance(hint, str):
-            return kind_of_class(hint)
-        around = vars(inspect.getmodule(cls)) if inspect.getmodule(cls) else {}
-        source = Source(str(around.get("__file__", "<unknown>")), 1, (hint,), 0)
-        return Annotations(source, around).kind(
-            ast.Constant(hint, lineno=1, col_offset=0, end_col_offset=len(hint))
-        )
-
-    def learnt_kind(self, value: Any) -> Type | None:
-        """Return the type of a value of Python's; None where a run cannot have it."""
-        found = type_of_value(value)
-        if found == ANY or not _whole(found):
-            return None
-        return _any_tensor(found)
-
-    # -------------------------------------------------------------------------------------------- state
-
-    def _owner(self) -> Value:
-        """Return the module as a value, of which what changes is read."""
-        if self.state is None:
-            self.state = Value(self.fresh("self"), ANY)
-        return self.state
-
-    def _read(self, path: str, kind: Type) -> Item:
-        self.attributes[path] = kind
-        return self.emit("operator.getitem", (self._owner(), path), kind)
-
-    def set_attribute(self, owner: Any, name: str, thing: Any, tree: ast.AST) -> None:
-        """Assign to an attribute."""
-        if not isinstance(owner, Part):
-            super().set_attribute(owner, name, thing, tree)
-            return
-        path, kind = self._path(owner, name), self.kind_of_attribute(owner, name)
-        if kind is None or not (hasattr(owner.module, name)):
-            raise self.error(
-                tree,
-                f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in __init__()?",
-            )
-        if name in owner.module._parameters:
-            raise self.error(
-                tree,
-                f"the parameter {name} cannot be assigned in a script",
-                "Change it in place, or make it a buffer",
-            )
-        if _is_final(type(owner.module), name) or name in getattr(owner.module, "__constants__", ()):
-            raise self.error(tree, f"{name} is Final, and cannot be assigned")
-        if name in owner.module._buffers and path not in self.changing:
-            raise Assigned(path)
-        item = self.coerced(self.as_item(thing, tree), kind, tree, f"the attribute {name}")
-        self.attributes[path] = kind
-        self.emit("operator.setitem", (self._owner(), path, item.operand), NONE)
 
     # -------------------------------------------------------------------------------------------- items
 
@@ -247,29 +55,40 @@ class Parts(Classes):
 
     def call_part(self, part: Part, arguments: Arguments, tree: ast.Call) -> Any:
         """Call a module of layers: what it does stands in the place of the call, or it is kept whole."""
-        module = part.module
-        self._refuse_hooks(module, tree)
-        scope = tuple(part.path.split(".")) if part.path else ()
-        if isinstance(module, Sequential) and type(module).forward is Sequential.forward:
-            thing = arguments.things[0]
-            for name, one in module._modules.items():
-                thing = self.call_part(Part(one, self._path(part, name)), Arguments([thing], {}, []), tree)
-            return thing
-        written = LAYERS.of(module, packed=_is_packed(arguments))
-        if written is not None:
-            signature = self.signature(written, method=True)
-            return self.inlined(signature, self.bound(signature, arguments, tree, type(module).__name__),
-                                type(module).__name__, scope, part)  # fmt: skip
-        if type(module).__module__.startswith("workbench.nn."):
-            return self._kept_whole(part, arguments, tree)
-        method = PartMethod(part, "forward")
-        if not _of_house(module):
+        self._refuse_hooks(part.module, tree)
+        module, cls = part.module, type(part.module)
+        if _is_written(cls):
+            return self._forward(part, cls, arguments, tree)
+        method = PartMethod(part, "forward", cls)
+        if not of_house(module):
             return self.call_part_method(method, arguments, tree)
         # The models of the house are written for names, too: what a script cannot say of those is kept whole.
         return self.attempted(
             lambda: self.call_part_method(method, arguments, tree),
             lambda: self._kept_whole(part, arguments, tree),
         )
+
+    def _forward(self, part: Part, cls: type, arguments: Arguments, tree: ast.Call) -> Any:
+        """Run a module as one of a class of the house's layers: by the words for it, or whole."""
+        module = part.module
+        if cls.forward is Sequential.forward:  # type: ignore[attr-defined]
+            thing = arguments.things[0]
+            for name, one in module._modules.items():
+                thing = self.call_part(Part(one, self._path(part, name)), Arguments([thing], {}, []), tree)
+            return thing
+        written = LAYERS.of(module, _is_packed(arguments), cls)
+        if written is not None:
+            signature = self.signature(written, method=True)
+            scope = tuple(part.path.split(".")) if part.path else ()
+            return self.inlined(
+                signature, self.bound(signature, arguments, tree, cls.__name__), cls.__name__, scope, part
+            )
+        if cls is not type(module):
+            raise self.error(
+                tree, f"what {cls.__name__} does is not written in words of nn.functional for a class made from it",
+                "Write those words in its place",
+            )  # fmt: skip
+        return self._kept_whole(part, arguments, tree)
 
     def _refuse_hooks(self, module: Any, tree: ast.AST) -> None:
         if module._hooked:
@@ -294,7 +113,9 @@ class Parts(Classes):
         rows = self._rows(method)
         if rows is not None:
             return rows
-        function = getattr(type(method.part.module), method.name)
+        function = getattr(method.owner, method.name)
+        if method.name == "forward" and _is_written(method.owner):
+            return self._forward(method.part, method.owner, arguments, tree)
         told = getattr(function, guards.MODIFIER, None)
         if told == "unused":
             return self._unused(method.name, function, method=True)
@@ -351,8 +172,7 @@ class Parts(Classes):
         self.begin(signature, name)
         self.take_inputs(self.graph, signature)
         given = {one: self.names[one].item for one in signature.names}  # type: ignore[union-attr]
-        house = written is None and type(self.root).__module__.startswith("workbench.nn.")
-        if isinstance(self.root, Sequential) or house:
+        if name == "forward" and written is None and _is_written(type(self.root)):
             # Read as a call that nobody wrote.
             call = ast.copy_location(ast.Call(func=ast.Name(id=name), args=[], keywords=[]), signature.tree)
             found = self.call_part(part, Arguments(list(given.values()), {}, []), call)
@@ -366,70 +186,14 @@ class Parts(Classes):
 
 
 _ROWS = ("items", "keys", "values", "named_children", "children")
-_WHERE = "Give it one in __init__, and annotate it in the class where its value does not say its type"
 
 
-def _whole(kind: Type) -> bool:
-    """Say whether nothing of a type is unknown, as that of the items of an empty list is."""
-    return "never" not in str(kind) and "any" not in str(kind)
-
-
-def _any_tensor(kind: Type) -> Type:
-    """Return a type in which each tensor is any tensor."""
-    match kind:
-        case ListType(item=item):
-            return ListType(_any_tensor(item))
-        case DictType(key=key, value=value):
-            return DictType(key, _any_tensor(value))
-    return TENSOR if hasattr(kind, "dims") else kind
-
-
-def _of_house(module: Any) -> bool:
-    return type(module).__module__.startswith("workbench.")
+def _is_written(cls: type) -> bool:
+    """Say whether a class of modules does what a layer of the house's does, whose source looks into payloads."""
+    return cls.__module__.startswith("workbench.nn.") or cls.forward is Sequential.forward  # type: ignore[attr-defined]
 
 
 def _is_packed(arguments: Arguments) -> bool:
     """Say whether a layer is given sequences that are packed."""
     given = [*arguments.things[:1], *(one for name, one in arguments.keywords.items() if name == "input")]
     return any(isinstance(one, Item) and getattr(one.kind, "cls", None) is PackedSequence for one in given)
-
-
-def _is_final(cls: type, name: str) -> bool:
-    for one in cls.__mro__:
-        hint = annotations_of(one).get(name)
-        if hint is not None:
-            text = hint if isinstance(hint, str) else str(hint)
-            return hint is typing.Final or "Final" in text.partition("[")[0]
-    return False
-
-
-def copied(value: Any) -> Any:
-    """Return the value of an attribute as the scripted module has it: its own lists and dicts, the same tensors."""
-    if isinstance(value, guards.Attribute):
-        return copied(value.value)
-    if isinstance(value, list):
-        return [copied(one) for one in value]
-    if isinstance(value, Mapping):
-        return {key: copied(one) for key, one in value.items()}
-    return value
-
-
-@lru_cache(maxsize=256)
-def _said_in_init(cls: type) -> dict[str, str]:
-    """Return what ``__init__`` of a class says of attributes: ``self.cache: Dict[str, Tensor] = {}``."""
-    init = vars(cls).get("__init__")
-    if not inspect.isfunction(init) or cls.__module__.startswith("workbench."):
-        return {}
-    try:
-        tree, _ = function_tree(init)
-    except ScriptError:
-        # It was made, and not written: it says nothing.
-        return {}
-    return {
-        one.target.attr: ast.unparse(one.annotation)
-        for one in ast.walk(tree)
-        if isinstance(one, ast.AnnAssign)
-        and isinstance(one.target, ast.Attribute)
-        and isinstance(one.target.value, ast.Name)
-        and one.target.value.id == tree.args.args[0].arg
-    }

@@ -35,6 +35,8 @@ class Part:
     module: Any
     path: str
     """Where it stands in the one that is scripted; empty for that itself."""
+    above: type | None = None
+    """Behind ``super()``: the class above which its methods are looked for."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class PartMethod:
 
     part: Part
     name: str
+    owner: type
+    """The class whose method it is: the module's own, or one above it."""
 
 
 @dataclass(frozen=True)
