@@ -9,6 +9,7 @@ from typing import Any
 import workbench as wb
 from workbench import nn
 from workbench.graph import Graph, passes, trace
+from workbench.quantization.quantized import functional
 
 __all__ = ["CASES", "PASSES"]
 
@@ -74,6 +75,13 @@ def _pooled() -> nn.Module:
     return nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.MaxPool2d(2))
 
 
+def _codes(x: Any) -> Any:
+    q = wb.quantize_per_tensor(x, 0.1, 10, wb.quint8)
+    weight = wb.quantize_per_tensor(wb.ones(3, 3, 1, 1), 0.5, 0, wb.qint8)
+    y = functional.conv2d(q, weight, None, scale=0.1).relu()
+    return wb.quantize_per_tensor(y.dequantize() + q.dequantize(), 0.2, 0, wb.quint8).dequantize()
+
+
 def _written_out(x: Any) -> Any:
     y = x * 0.5 * (1 + (x / math.sqrt(2)).erf())
     return y + 1
@@ -119,6 +127,7 @@ CASES: dict[str, Callable[[], tuple[Graph, tuple[Any, ...]]]] = {
     "dead_code": _alone(_dead),
     "differentiate": _alone(lambda: trace(_layers(), wb.ones(N=2, C=3))),
     "freeze": _alone(lambda: trace(_layers(), wb.ones(N=2, C=3))),
+    "fuse_codes": _alone(lambda: trace(_codes, wb.ones(1, 3, 4, 4))),
     "fuse_conv_batch_norm": _alone(_residual),
     "fuse_convolutions": _alone(lambda: passes.fuse_conv_batch_norm(_residual())),
     "fuse_elementwise": _alone(lambda: trace(lambda x: ((x * 2).exp() + x).tanh().sum(), wb.ones(N=3))),

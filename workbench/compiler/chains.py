@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from workbench.base.size_expressions import Symbolic
 from workbench.compiler.chain_slots import ChainCode, slotted
 from workbench.compiler.chain_steps import RULES, Builder, NotAChain
@@ -58,7 +56,7 @@ def type_name(value: Value) -> str:
     kind = value.type
     if not isinstance(kind, TensorType):
         return "int64" if kind == INT else str(kind)
-    return str(kind.dtype.name) if isinstance(kind.dtype, np.dtype) else str(kind.dtype)
+    return str(kind.dtype.name)
 
 
 def _within(name: str) -> str:

@@ -19,7 +19,7 @@ from workbench.compiler.effects import refused_effects, unwritten
 from workbench.compiler.groups import fuse_layers
 from workbench.compiler.lowering import Plan, lowered
 from workbench.compiler.results import form_of
-from workbench.compiler.rules import RULES
+from workbench.compiler.rules import rule_of
 from workbench.compiler.training import Trained
 from workbench.compiler.untrained import untrained
 from workbench.compiler.watch import Reached, Watch
@@ -35,6 +35,7 @@ from workbench.graph.passes import (
     common_subexpressions,
     dead_code,
     freeze,
+    fuse_codes,
     fuse_conv_batch_norm,
     inline,
     lower_precision,
@@ -47,6 +48,7 @@ from workbench.graph.tracing import followed
 from workbench.kernels import available, get_num_threads, reason
 from workbench.kernels.loader import native
 from workbench.kernels.processor import multiplies_bfloat16
+from workbench.ops.quantized.engines import engine
 from workbench.tensor import Tensor
 
 __all__ = ["Compiled", "Version"]
@@ -164,7 +166,8 @@ class Compiled:
             return self._as_written(watch.refusal, arguments, keywords)
         if watch.hooked or scope.active:
             return self._as_written("hooks or others follow the calls of modules", arguments, keywords)
-        key = (key, *[(one._names, one.payload.ndim, one.payload.dtype.str) for one in tensors])
+        # Sums become codes as the engine in force says it.
+        key = (key, engine(), *[(one._names, one.payload.ndim, one.payload.dtype.str) for one in tensors])
         if records:
             return self._trained(key, rebuild, tensors, arguments, keywords)
         version = self.versions.get(key)
@@ -340,7 +343,7 @@ class Compiled:
             raise GraphError("a parameter has values that are not finite")
         # Other backends are given ops, and put them together themselves.
         if self.backend is None:
-            graph = channels_last(graph)
+            graph = fuse_codes(channels_last(graph))
             if self.computes_in != "float32":
                 graph = lower_precision(graph, self.computes_in)
             graph = fuse_chains(fuse_layers(graph))
@@ -368,7 +371,7 @@ class Compiled:
                 return None if fresh.graph is None else self._planned(key, fresh, sizes, rebuild, tensors)
             plan: Plan | BackendPlan
             if self.backend is None:
-                plan = lowered(version.graph, binding.sizes, version.store, RULES)
+                plan = lowered(version.graph, binding.sizes, version.store, rule_of)
             else:
                 plan = BackendPlan(version.graph, self.backend)
             version.plans[sizes] = plan

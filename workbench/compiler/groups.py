@@ -11,6 +11,7 @@ import numpy as np
 from workbench.core.op import ops
 from workbench.graph.blocks import Node, SubGraph, Value, filled
 from workbench.graph.ir import Graph
+from workbench.graph.passes.fuse_codes import CODES
 from workbench.graph.passes.fuse_convolutions import CONVOLUTION, LINEAR, fuse_convolutions
 from workbench.graph.sizes import is_symbolic
 from workbench.graph.types import TensorType
@@ -103,7 +104,7 @@ class Group:
 def group_of(node: Node) -> Group:
     """Return what a node calls as a group: the nodes of a layer's function, given what that is given; else itself."""
     function = node.callee
-    if not isinstance(function, SubGraph) or function.kind not in (CONVOLUTION, LINEAR):
+    if not isinstance(function, SubGraph) or function.kind not in (CONVOLUTION, LINEAR, CODES):
         return Group((node,))
     outer: dict[Value, Any] = dict(zip(function.inputs, node.inputs, strict=True))
     outer.update(zip(function.outputs, node.outputs, strict=True))
@@ -111,12 +112,12 @@ def group_of(node: Node) -> Group:
     def known(value: Value) -> Any:
         return outer.get(value, value)
 
-    return Group(
-        tuple(
-            Node(one.callee, filled(one.inputs, known), one.params, tuple(map(known, one.outputs)))
-            for one in function.nodes
-        )
-    )
+    nodes = [
+        Node(one.callee, filled(one.inputs, known), one.params, tuple(map(known, one.outputs)))
+        for one in function.nodes
+    ]
+    # What is added to a layer's codes is brought to numbers in its step, too: the layer says which step it is.
+    return Group(tuple(sorted(nodes, key=lambda one: one.op is not ops.quantized_conv2d)))
 
 
 def in_stretches(found: list[Group], given: set[Value], has_step: Callable[[Group], bool]) -> list[Group]:

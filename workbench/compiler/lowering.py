@@ -1,6 +1,6 @@
 """From a graph, with numbers for its sizes, to parts that run in order: programs of steps, and ops of Python's.
 
-What has a rule in `rules.RULES` becomes steps of a program in C++; every other node is a part of its own, run by its
+What `rules.rule_of` has a rule for becomes steps of a program in C++; every other node is a part of its own, run by its
 op's own kernel, and `Plan.eager` names it.
 """
 
@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.quantized_array import QuantizedArray
 from workbench.base.size_expressions import Symbol, evaluate
 from workbench.compiler.chain_groups import chain_of
 from workbench.compiler.chains import STORED, type_name
+from workbench.compiler.codings import Coding, coding_of, is_coded
 from workbench.compiler.groups import MOVES, NARROW, Group, group_of, in_stretches
-from workbench.core.op import Op, ops
+from workbench.core.op import ops
 from workbench.core.value import new
 from workbench.graph.arguments import tensors_in
 from workbench.graph.blocks import Node, Value, called, filled, values_in
@@ -31,6 +33,9 @@ __all__ = ["EagerPart", "Lowering", "NativePart", "NotLowered", "Plan", "as_ops"
 
 Rule = Callable[["Lowering", Group], int | Sequence[int]]
 """Adds the steps of a group; returns the slot of its result, or those of the first results of its last node."""
+
+KEPT = (*STORED, "quint8", "qint8")
+"""Types of what lies in slots."""
 
 DRAWING = (ops.dropout, ops.attention, ops.attention_gradient)
 """Ops whose steps draw by a seed that a run is given."""
@@ -57,6 +62,18 @@ class NativePart:
     program: Any
     inputs: list[Value] = field(default_factory=list)
     outputs: list[Value] = field(default_factory=list)
+    coded: dict[Value, Coding] = field(default_factory=dict)
+    """What the codes stand for that it gives."""
+
+    def run(self, known: dict[Value, Any]) -> bool:
+        """Add what it gives to what is known; False where only the ops themselves say what that is."""
+        given = [known[one] for one in self.inputs]
+        found = self.program.run([one.codes if isinstance(one, QuantizedArray) else one for one in given])
+        if found is None:
+            return False
+        known.update(zip(self.outputs, found, strict=True))
+        known.update({one: coding.array(known[one]) for one, coding in self.coded.items()})
+        return True
 
 
 @dataclass
@@ -93,7 +110,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         part = self.parts[0] if len(self.parts) == 1 else None
-        if not isinstance(part, NativePart):
+        if not isinstance(part, NativePart) or part.coded:
             return
         given, taken = list(values_in(self.gives)), {value: i for i, value in enumerate(self.takes)}
         made = {value: i for i, value in enumerate(part.outputs)}
@@ -131,10 +148,8 @@ class Plan:
         known = dict(zip(self.takes, arrays, strict=True))
         for part, ends in zip(self.parts, self.ends, strict=True):
             if isinstance(part, NativePart):
-                found = part.program.run([known[one] for one in part.inputs])
-                if found is None:
+                if not part.run(known):
                     return None
-                known.update(zip(part.outputs, found, strict=True))
             else:
                 self._run_op(part.node, known)
             for value in ends:
@@ -210,11 +225,11 @@ class Lowering:
         graph: Graph,
         sizes: Mapping[Symbol, int],
         store: Any,
-        rules: Mapping[Op, Rule],
+        rules: Callable[[Node], Rule | None],
         held: Collection[Value] = (),
         lying: Mapping[Value, Any] | None = None,
     ) -> None:
-        self.graph, self.sizes, self.rules = graph, sizes, rules
+        self.graph, self.sizes, self.rule = graph, sizes, rules
         self.held = frozenset(held)
         self.lying: dict[Value, Any] = dict(lying or {})
         """How values lie that come from another program as they lay there."""
@@ -222,11 +237,18 @@ class Lowering:
         """How those of `held` lie that a program gives."""
         self.store = store
         self.constants = {value: tensor.payload for value, tensor in graph.constants.items()}
+        self.codings: dict[Value, Coding] = {}
+        """What the codes of values stand for, as far as it is known."""
         self.keys = {value: number for number, value in enumerate(self.constants)}
         """Numbers by which the store knows constants: the graph is the same for all sizes."""
         self.chains: dict[Node, Any] = {}
         """Nodes that are chains: the interpreter's, and what it reads."""
         found = list(map(group_of, graph.nodes))
+        for group in found:
+            for node in group.nodes:
+                coding = coding_of(node, self.codings)
+                if coding is not None:
+                    self.codings[node.outputs[0]] = coding
         self.groups = in_stretches(found, set(graph.given()), lambda one: not self._refusal(one))
         self.last: dict[Value, int] = {}
         """The number of the last group that reads a value."""
@@ -280,6 +302,12 @@ class Lowering:
             raise NotLowered("its weights are no constants of float32 or bfloat16")
         return array
 
+    def coded(self, value: Any) -> Coding:
+        """Return what the codes of a value stand for."""
+        if value not in self.codings:
+            raise NotLowered("nobody says what the codes stand for that it reads, or gives")
+        return self.codings[value]
+
     def slot(self, value: Any) -> int:
         """Return where a value is in the program; what comes from elsewhere becomes an input of it."""
         if not isinstance(value, Value):
@@ -296,8 +324,8 @@ class Lowering:
         if value in self.slots:
             return self.slots[value]
         name = type_name(value)
-        if name not in STORED:
-            raise NotLowered(f"it reads {name}; steps read {', '.join(STORED)}")
+        if name not in KEPT:
+            raise NotLowered(f"it reads {name}; steps read {', '.join(KEPT)}")
         if value in self.constants:
             array = self.constants[value]
             if type(array) is not np.ndarray:
@@ -385,7 +413,9 @@ class Lowering:
             self._lower_chain(node)
             return ""
         try:
-            found = self.rules[node.callee](self, group)
+            rule = self.rule(node)
+            assert rule is not None  # else `_refusal` says so
+            found = rule(self, group)
         except NotLowered as refusal:
             return str(refusal)
         # oneDNN has not every step on every processor.
@@ -409,7 +439,9 @@ class Lowering:
     def _refusal(self, group: Group) -> str:
         """Return why a group can have no steps, as far as that shows beforehand."""
         node = group.nodes[0]
-        if node.op is None or node.op not in self.rules or not _is_cast(node):
+        if any(map(is_coded, (*node.values, *node.outputs))):
+            return "" if self.rule(node) else f"{called(node.callee)} has no step on codes"
+        if node.op is None or self.rule(node) is None or not _is_cast(node):
             found = chain_of(node, lambda one: evaluate(one, self.sizes))
             if found is None:
                 return f"{called(node.callee)} has no step"
@@ -448,6 +480,7 @@ class Lowering:
     def _end(self) -> None:
         """Close the program: it gives what is read behind it."""
         self.part.outputs = [one for one in self.made if self.last.get(one, -1) >= self.now]
+        self.part.coded = {one: self.codings[one] for one in self.part.outputs if one in self.codings}
         if self.part.outputs:
             held = [one in self.held and one in self.slots for one in self.part.outputs]
             slots = [
@@ -473,7 +506,7 @@ def lowered(
     graph: Graph,
     sizes: Mapping[Symbol, int],
     store: Any,
-    rules: Mapping[Op, Rule],
+    rules: Callable[[Node], Rule | None],
     held: Collection[Value] = (),
     lying: Mapping[Value, Any] | None = None,
 ) -> Plan:

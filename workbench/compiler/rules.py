@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from workbench.compiler.chains import type_name
+from workbench.compiler.code_rules import code_rule
+from workbench.compiler.codings import is_coded
 from workbench.compiler.gradient_rules import GRADIENT_RULES, even_kernel
 from workbench.compiler.groups import Group
 from workbench.compiler.lowering import Lowering, NotLowered, Rule
@@ -15,7 +17,7 @@ from workbench.compiler.sequence_rules import SEQUENCE_RULES, attention_kept, la
 from workbench.core.op import Op, ops
 from workbench.graph.blocks import Node
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "rule_of"]
 
 After = tuple[str, float, float, int, bool]
 """What is done to a result: what, two numbers, the slot of what is added, and whether that may be written over."""
@@ -289,3 +291,18 @@ RULES: dict[Op, Rule] = {
     **SEQUENCE_RULES,
 }  # fmt: skip
 """What has a step, beside elementwise ops, which are chains. Every other op is run by its own kernel."""
+
+_MOVED_CODES = (
+    ops.reshape, ops.flatten, ops.unflatten, ops.squeeze, ops.unsqueeze, ops.rename, ops.detach, ops.permute,
+    ops.lay_out,
+)  # fmt: skip
+"""What has the same step for codes as for any values; others would put zeros between them."""
+
+
+def rule_of(node: Node) -> Rule | None:
+    """Return the rule of a node; None where it has no step, or is a chain."""
+    if node.op is None:
+        return None
+    if any(map(is_coded, (*node.values, *node.outputs))) and node.op not in _MOVED_CODES:
+        return code_rule(node)
+    return RULES.get(node.op)

@@ -22,7 +22,7 @@ from workbench.base.size_expressions import Symbol, evaluate
 from workbench.compiler.chain_groups import fuse_chains
 from workbench.compiler.halves import Halves, bytes_of, halved
 from workbench.compiler.lowering import NotLowered, Plan, as_ops, lowered
-from workbench.compiler.rules import RULES
+from workbench.compiler.rules import rule_of
 from workbench.core.dispatch import enable_grad, grad_enabled
 from workbench.core.inplace import overwrite
 from workbench.core.op import Saves, ops
@@ -448,6 +448,6 @@ def _fitting(
     lying: Mapping[Value, Any] | None = None,
 ) -> Plan:
     """Return a half as one program, where all of it has steps; else op by op."""
-    plan = lowered(fused, sizes, store, RULES, held, lying)
+    plan = lowered(fused, sizes, store, rule_of, held, lying)
     # Between programs and ops values are turned to rows and back, which takes longer than the steps save.
     return as_ops(graph, sizes) if plan.eager else plan

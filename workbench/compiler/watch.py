@@ -88,7 +88,7 @@ class Reached:
         """Take in what is reached by the functions that a function calls."""
         for function in functions_in(called):
             # The package's own functions read nothing that changes.
-            if id(function) in self._known or function.__module__.partition(".")[0] == "workbench":
+            if id(function) in self._known or _room(function) == "workbench":
                 continue
             self._known.add(id(function))
             for name, look in named_by(function):
@@ -159,14 +159,19 @@ class Watch:
         self.kinds = [] if numbers else [_kind(one) for one in self.tensors]
         watched = self.tensors if numbers else []
         self.stamps = [Stamp(one) for one in watched]
-        self.hooked = any(one._hooked for one in self.modules)
-        """True where a call of one of the modules goes through hooks."""
+        self._hooked = [one for one in self.modules if one._hooked]
+        """Modules whose calls go through hooks; what others are given later shows among their attributes."""
         self._copies: dict[int, Any] = {}
         """Numbers of tensors whose memory others may write into: their stamps do not tell."""
         for number, (stamp, tensor) in enumerate(zip(self.stamps, watched, strict=True)):
             if not stamp.holds(tensor):
                 self._copies[number] = np.array(tensor.payload)
         self._quick = self._by_identity()
+
+    @property
+    def hooked(self) -> bool:
+        """True where a call of one of the modules goes through hooks that do more than compute."""
+        return any(one._hooks is not None and not one._hooks.compute_only() for one in self._hooked)
 
     def beside_tensors(self) -> str:
         """Return what of names, containers and attributes has changed since, in words, or nothing."""
@@ -268,3 +273,8 @@ def _kind(tensor: Any) -> tuple[Any, ...]:
 
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _ABSENT = object()
+
+
+def _room(function: Any) -> str:
+    """Return the package that a function is from; of one that a program wrote there is none."""
+    return str(function.__module__ or "").partition(".")[0]

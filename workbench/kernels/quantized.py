@@ -94,6 +94,11 @@ class PackedQuantizedConv2d:
             requantization=requantization,
         )
 
+    @property
+    def native(self) -> Any:
+        """The compiled layer, which steps of compiled graphs run."""
+        return self._packed
+
 
 class PackedQuantizedLinear:
     """An affine map on unsigned 8-bit codes whose signed 8-bit weights are packed once.
@@ -151,7 +156,7 @@ class PackedQuantizedLinear:
 
     @property
     def native(self) -> Any:
-        """The compiled layer, which recurrent kernels multiply with."""
+        """The compiled layer, which recurrent kernels and steps of compiled graphs multiply with."""
         return self._packed
 
 

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from workbench.nn.module import Module
 
 __all__ = [
-    "EVERYWHERE", "Hook", "Hooks", "RemovableHandle", "call", "register", "register_module_backward_hook",
-    "register_module_buffer_registration_hook", "register_module_forward_hook", "register_module_forward_pre_hook",
+    "EVERYWHERE", "Hook", "Hooks", "RemovableHandle", "call", "only_computes", "register",
+    "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",
+    "register_module_forward_pre_hook",
     "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
     "register_module_module_registration_hook", "register_module_parameter_registration_hook",
 ]  # fmt: skip
@@ -58,6 +59,18 @@ class Hooks:
     def of_calls(self) -> bool:
         """Say whether a call of the module must go through hooks."""
         return bool(self.forward or self.forward_pre or self.backward or self.backward_pre)
+
+    def compute_only(self) -> bool:
+        """Say whether what a call goes through only computes, so that a trace of the call has all of it."""
+        after_all = self.backward or self.backward_pre
+        calls = (one.call for one in (*self.forward.values(), *self.forward_pre.values()))
+        return not after_all and all(getattr(one, "only_computes", False) for one in calls)
+
+
+def only_computes(hook: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a hook that computes what goes in or comes out, and does nothing else: compiled models take it along."""
+    hook.only_computes = True  # type: ignore[attr-defined]  # functions take attributes
+    return hook
 
 
 EVERYWHERE = Hooks()

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.base.errors import QuantizationError
 from workbench.core.value import Value
 from workbench.nn import Module, Sequential
+from workbench.nn.hooks import only_computes
 from workbench.quantization.calibration import Calibration
 from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.layer_observers import (
@@ -100,6 +101,7 @@ def _with_boundary(model: Any) -> Any:
     return model
 
 
+@only_computes
 def _quantize_inputs(module: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Pass the one floating point input of a model through its `quant`."""
     floating = [i for i, one in enumerate(inputs) if _is_floating(one)]
@@ -115,6 +117,7 @@ def _is_floating(one: Any) -> bool:
     return isinstance(one, Value) and bool(one.payload.dtype.kind == "f")
 
 
+@only_computes
 def _dequantize_outputs(module: Any, inputs: tuple[Any, ...], output: Any) -> Any:
     """Pass what a model returns through its `dequant`."""
     if isinstance(output, tuple | list):

@@ -12,6 +12,15 @@ struct CodesOut {
     float inverse, zero, low, high;
 };
 
+// The sum of what two codes stand for, as the ops dequantize, add, relu and quantize make it one after the other:
+//
+//     out = clamp(rne(((own - zero) · scale + (other - other_zero) · other_scale) · inverse + out_zero), low, high)
+struct CodesSum {
+    float scale, zero, other_scale, other_zero;
+    float inverse, out_zero, low, high;
+    bool relu;  // in real numbers, in front of the last rounding
+};
+
 void bind_codes(nb::module_& module);
 
 }  // namespace workbench

@@ -91,15 +91,10 @@ nb::object max_pool2d(const Input<T>& x, Pair kernel, Pair stride, Pair padding,
 }
 
 nb::object quantized_max_pool2d(const Input<std::uint8_t>& x, Pair kernel, Pair stride, Pair padding, Pair dilation) {
-    const Windows windows(shape_of(x), kernel, stride, padding, dilation);
-    auto values = Output<std::uint8_t>::channels_last(windows.output);
+    auto values = Output<std::uint8_t>::channels_last(max_pool_sizes(shape_of(x), kernel, stride, padding, dilation));
     {
         KernelScope scope;
-        const auto input = channels_last(x);
-        const PoolPlane plane = windows.plane();
-        for_rows(windows, 4, [&](std::int64_t from, std::int64_t row, std::int64_t to) {
-            LEAF(max_pool_bytes_row)(input.data() + from, plane, row, values.data() + to);
-        });
+        max_pool_codes(channels_last(x).data(), shape_of(x), kernel, stride, padding, dilation, values.data());
     }
     return values.to_python();
 }
@@ -226,6 +221,19 @@ void bind_alike(nb::module_& module) {
 }
 
 }  // namespace
+
+Dims max_pool_sizes(const Dims& shape, Pair kernel, Pair stride, Pair padding, Pair dilation) {
+    return Windows(shape, kernel, stride, padding, dilation).output;
+}
+
+void max_pool_codes(const std::uint8_t* input, const Dims& shape, Pair kernel, Pair stride, Pair padding, Pair dilation,
+                    std::uint8_t* output) {
+    const Windows windows(shape, kernel, stride, padding, dilation);
+    const PoolPlane plane = windows.plane();
+    for_rows(windows, 4, [&](std::int64_t from, std::int64_t row, std::int64_t to) {
+        LEAF(max_pool_bytes_row)(input + from, plane, row, output + to);
+    });
+}
 
 void bind_pooling(nb::module_& module) {
     using nb::arg;

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "convolution.hpp"
+#include "quantized_convolution.hpp"
 #include "quantized_linear.hpp"
 #define WORKBENCH_LEAVES "leaves/quantized.inl"
 #define WORKBENCH_LEAVES_VNNI
@@ -17,208 +17,209 @@
 #include "threads.hpp"
 
 namespace workbench {
-namespace {
 
-class PackedQuantizedConv2d {
-   public:
-    PackedQuantizedConv2d(const Input<std::int8_t>& weight, const Input<float>& weight_scales,
-                          const std::optional<Input<float>>& bias, Pair stride, Pair padding, Pair dilation,
-                          std::int64_t groups)
-        : shape_(checked(shape_of(weight), groups)), stride_(stride), padding_(padding), dilation_(dilation),
-          groups_(groups), channels_(shape_[0], weight_scales, bias) {
-        const std::int64_t inputs = shape_[1], outputs = shape_[0] / groups, taps = shape_[2] * shape_[3];
-        // [O, KH, KW, C], so that a run of input bytes meets a run of weights.
-        Buffer<std::int8_t> last(count_of(shape_));
-        copy_strided(last.data(), channels_last_strides(shape_), weight.data(), shape_, strides_of(weight));
-        joined_ = groups == 1 && dilation.second == 1;
-        const std::int64_t runs = joined_ ? shape_[2] : taps, run = joined_ ? shape_[3] * inputs : inputs;
-        if (groups > 1 && outputs == 1 && inputs == 1) {
-            weights_.emplace_back(last.data(), groups, taps, 1, Packing::apart);
-            return;
+PackedQuantizedConv2d::PackedQuantizedConv2d(const Input<std::int8_t>& weight, const Input<float>& weight_scales,
+                                             const std::optional<Input<float>>& bias, Pair stride, Pair padding, Pair dilation,
+                                             std::int64_t groups)
+    : shape_(checked(shape_of(weight), groups)), stride_(stride), padding_(padding), dilation_(dilation),
+      groups_(groups), channels_(shape_[0], weight_scales, bias) {
+    const std::int64_t inputs = shape_[1], outputs = shape_[0] / groups, taps = shape_[2] * shape_[3];
+    // [O, KH, KW, C], so that a run of input bytes meets a run of weights.
+    Buffer<std::int8_t> last(count_of(shape_));
+    copy_strided(last.data(), channels_last_strides(shape_), weight.data(), shape_, strides_of(weight));
+    joined_ = groups == 1 && dilation.second == 1;
+    const std::int64_t runs = joined_ ? shape_[2] : taps, run = joined_ ? shape_[3] * inputs : inputs;
+    if (groups > 1 && outputs == 1 && inputs == 1) {
+        weights_.emplace_back(last.data(), groups, taps, 1, Packing::apart);
+        return;
+    }
+    for (std::int64_t g = 0; g < groups; ++g)
+        weights_.emplace_back(last.data() + g * outputs * taps * inputs, outputs, runs, run, packing_for_this_cpu());
+}
+
+Dims PackedQuantizedConv2d::checked(Dims shape, std::int64_t groups) {
+    if (shape.size() != 4 || count_of(shape) == 0)
+        refuse("quantized conv2d weight has shape " + text(shape) + "; expected [O, C/groups, KH, KW]");
+    if (count_of(shape) / shape[0] > (1 << 16))
+        refuse("quantized conv2d weight " + text(shape) + " sums more than 2^16 products; 32 bits may not hold them");
+    if (groups < 1 || shape[0] % groups)
+        refuse("quantized conv2d groups is " + std::to_string(groups) + "; it must divide " +
+               std::to_string(shape[0]) + " output channels");
+    return shape;
+}
+
+std::int64_t PackedQuantizedConv2d::extent(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
+                                           std::int64_t dilation) {
+    constexpr std::int64_t most = 1 << 20;
+    const std::int64_t span = size + 2 * padding - dilation * (kernel - 1) - 1;
+    if (stride < 1 || dilation < 1 || padding < 0 || std::max({stride, dilation, padding}) > most || span < 0)
+        refuse("quantized conv2d: a kernel of " + std::to_string(kernel) + " with stride " + std::to_string(stride) +
+               ", padding " + std::to_string(padding) + ", dilation " + std::to_string(dilation) +
+               " does not fit an input of " + std::to_string(size));
+    return span / stride + 1;
+}
+
+nb::object PackedQuantizedConv2d::run(const Input<std::uint8_t>& x, double x_scale, std::int64_t x_zero, double out_scale,
+                                      std::int64_t out_zero, bool relu, bool pool, std::int64_t highest,
+                                      const std::string& requantization) const {
+    const Prepared prepared = prepare(shape_of(x), Quantization(x_scale, x_zero, out_scale, out_zero, relu, highest, requantization), pool);
+    const Dims result = prepared.result();
+    auto out = Output<std::uint8_t>::channels_last(result);
+    if (count_of(result)) {
+        KernelScope scope;
+        const auto dense = channels_last(x);
+        convolve(dense.data(), prepared, out.data());
+    }
+    return out.to_python();
+}
+
+PackedQuantizedConv2d::Prepared PackedQuantizedConv2d::prepare(const Dims& input, const Quantization& q, bool pool) const {
+    if (input.size() != 4 || input[1] != shape_[1] * groups_)
+        refuse("quantized conv2d input has shape " + text(input) + "; expected [N, " + std::to_string(shape_[1] * groups_) + ", H, W]");
+    Prepared made{input, {input[0], shape_[0], extent(input[2], shape_[2], stride_.first, padding_.first, dilation_.first),
+                          extent(input[3], shape_[3], stride_.second, padding_.second, dilation_.second)},
+                  q.input_zero, pool, {}, {}};
+    count_of(input);
+    const std::vector<std::int32_t> offsets = step_offsets(input[1], (input[3] + 2 * padding_.second) * input[1]);
+    for (std::int64_t g = 0; g < static_cast<std::int64_t>(weights_.size()); ++g) {
+        const PackedWeights& weights = weights_[static_cast<std::size_t>(g)];
+        for (std::int64_t p = 0; p < weights.panels(); ++p) {
+            made.offsets.push_back(weights.reorder(p, offsets));
+            made.panels.push_back(channels_.panel(weights, p, g * (shape_[0] / groups_), q, false));
+            made.panels.back().input = made.panels.back().apart ? made.panels.back().first : g * shape_[1];
         }
-        for (std::int64_t g = 0; g < groups; ++g)
-            weights_.emplace_back(last.data() + g * outputs * taps * inputs, outputs, runs, run, packing_for_this_cpu());
+    }
+    // Vectors keep their memory when those around them grow.
+    for (std::size_t p = 0; p < made.panels.size(); ++p) made.panels[p].offsets = made.offsets[p].data();
+    return made;
+}
+
+void PackedQuantizedConv2d::Prepared::clamp(std::int64_t low, std::int64_t high) {
+    if (low < 0 || high > 255 || low > high)
+        refuse("codes from " + std::to_string(low) + " to " + std::to_string(high) + " do not fit; give a range within 0 to 255");
+    for (QuantizedPanel& panel : panels) {
+        panel.low = std::max(panel.low, static_cast<float>(low)), panel.high = std::min(panel.high, static_cast<float>(high));
+    }
+}
+
+// The part of an image that some rows of results need, padded. Small enough to stay in a fast cache while all panels
+// of weights pass over it.
+class PackedQuantizedConv2d::Band {
+   public:
+    Band(const PackedQuantizedConv2d& conv, const Dims& input, const Dims& output, std::int64_t tall, int zero)
+        : conv_(conv), input_(input), width_(output[3]), tall_(tall), zero_(zero),
+          side_(conv.padding_.second * input[1]), inner_(input[3] * input[1]), row_(inner_ + 2 * side_),
+          reach_(conv.dilation_.first * (conv.shape_[2] - 1) + 1) {
+        constexpr std::int64_t bytes = 1 << 17;
+        const std::int64_t room = bytes / std::max<std::int64_t>(1, row_) - reach_;
+        most_ = std::clamp<std::int64_t>(room / (tall * conv.stride_.first), 1, output[2] / tall);
+        const std::int64_t high = (most_ * tall - 1) * conv.stride_.first + reach_;
+        if (!conv.reads_in_place()) {
+            padded_ = Buffer<std::uint8_t>(high * row_ + quantized_slack);
+            std::memset(padded_.data(), zero, static_cast<std::size_t>(high * row_ + quantized_slack));  // the sides stay
+        }
+        wide_.resize(static_cast<std::size_t>(high));
+        wide_rows_.resize(static_cast<std::size_t>(most_ * tall));
     }
 
-    PackedQuantizedConv2d(const PackedQuantizedConv2d&) = delete;
+    std::int64_t rows() const { return rows_; }
+    QuantizedPlane plane() const {
+        return {data_, row_ * conv_.stride_.first, input_[1] * conv_.stride_.second, rows_ * tall_, width_,
+                wide_rows_.data(), conv_.shape_[0]};
+    }
 
-    nb::object run(const Input<std::uint8_t>& x, double x_scale, std::int64_t x_zero, double out_scale,
-                   std::int64_t out_zero, bool relu, bool pool, std::int64_t highest, const std::string& requantization) {
-        const Quantization q(x_scale, x_zero, out_scale, out_zero, relu, highest, requantization);
-        const Dims input = shape_of(x);
-        if (input.size() != 4 || input[1] != shape_[1] * groups_)
-            refuse("quantized conv2d input has shape " + text(input) + "; expected [N, " +
-                   std::to_string(shape_[1] * groups_) + ", H, W]");
-        const Dims output = {input[0], shape_[0], extent(input[2], shape_[2], stride_.first, padding_.first, dilation_.first),
-                             extent(input[3], shape_[3], stride_.second, padding_.second, dilation_.second)};
-        count_of(input);
-        Dims result = output;
-        if (pool) result[2] /= 2, result[3] /= 2;
-        auto out = Output<std::uint8_t>::channels_last(result);
-        if (count_of(result)) {
-            KernelScope scope;
-            const auto dense = channels_last(x);
-            convolve(dense.data(), input, output, q, pool, out.data());
+    // Takes what rows first..first + count of the results need, or the first of them that find room.
+    void read(const std::uint8_t* image, std::int64_t first, std::int64_t count) {
+        rows_ = std::min(count, most_);
+        const std::int64_t outputs = rows_ * tall_, stride = conv_.stride_.first;
+        const std::int64_t high = (outputs - 1) * stride + reach_;
+        const std::int64_t start = first * tall_ * stride - conv_.padding_.first;
+        data_ = padded_ ? padded_.data() : image + start * inner_;
+        for (std::int64_t y = 0; y < high && padded_; ++y) {
+            std::uint8_t* to = padded_.data() + y * row_ + side_;
+            if (start + y >= 0 && start + y < input_[2])
+                std::memcpy(to, image + (start + y) * inner_, static_cast<std::size_t>(inner_));
+            else
+                std::memset(to, zero_, static_cast<std::size_t>(inner_));
         }
-        return out.to_python();
+        if (has_vnni()) return;
+        // A last step may read a few bytes of the next row; its weights are zero there.
+        for (std::int64_t y = 0; y < high; ++y)
+            wide_[static_cast<std::size_t>(y)] = LEAF(any_wide)(data_ + y * row_, row_);
+        for (std::int64_t y = 0; y < outputs; ++y) {
+            std::uint8_t any = 0;
+            for (std::int64_t k = 0; k < conv_.shape_[2]; ++k)
+                any |= wide_[static_cast<std::size_t>(y * stride + k * conv_.dilation_.first)];
+            wide_rows_[static_cast<std::size_t>(y)] = any;
+        }
     }
 
    private:
-    static Dims checked(Dims shape, std::int64_t groups) {
-        if (shape.size() != 4 || count_of(shape) == 0)
-            refuse("quantized conv2d weight has shape " + text(shape) + "; expected [O, C/groups, KH, KW]");
-        if (count_of(shape) / shape[0] > (1 << 16))
-            refuse("quantized conv2d weight " + text(shape) + " sums more than 2^16 products; 32 bits may not hold them");
-        if (groups < 1 || shape[0] % groups)
-            refuse("quantized conv2d groups is " + std::to_string(groups) + "; it must divide " +
-                   std::to_string(shape[0]) + " output channels");
-        return shape;
-    }
-
-    static std::int64_t extent(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
-                               std::int64_t dilation) {
-        constexpr std::int64_t most = 1 << 20;
-        const std::int64_t span = size + 2 * padding - dilation * (kernel - 1) - 1;
-        if (stride < 1 || dilation < 1 || padding < 0 || std::max({stride, dilation, padding}) > most || span < 0)
-            refuse("quantized conv2d: a kernel of " + std::to_string(kernel) + " with stride " + std::to_string(stride) +
-                   ", padding " + std::to_string(padding) + ", dilation " + std::to_string(dilation) +
-                   " does not fit an input of " + std::to_string(size));
-        return span / stride + 1;
-    }
-
-    void convolve(const std::uint8_t* x, const Dims& input, const Dims& output, const Quantization& q, bool pool,
-                  std::uint8_t* out) const {
-        const std::int64_t row = (input[3] + 2 * padding_.second) * input[1];
-        const std::vector<std::int32_t> offsets = step_offsets(input[1], row);
-        std::vector<std::vector<std::int32_t>> ordered;
-        std::vector<QuantizedPanel> panels;
-        for (std::int64_t g = 0; g < static_cast<std::int64_t>(weights_.size()); ++g) {
-            const PackedWeights& weights = weights_[static_cast<std::size_t>(g)];
-            for (std::int64_t p = 0; p < weights.panels(); ++p) {
-                ordered.push_back(weights.reorder(p, offsets));
-                panels.push_back(channels_.panel(weights, p, g * (shape_[0] / groups_), q, false));
-                panels.back().input = panels.back().apart ? panels.back().first : g * shape_[1];
-                panels.back().offsets = ordered.back().data();
-            }
-        }
-        // What is shared out are rows of results; where these are few, ranges of panels too.
-        const std::int64_t tall = pool ? 2 : 1, rows = output[2] / tall, all = input[0] * rows;
-        const std::int64_t count = static_cast<std::int64_t>(panels.size());
-        const std::int64_t parts = std::clamp<std::int64_t>(4 * (thread_count() - 1) / all, 1, count);
-        const std::int64_t products = tall * output[3] * weights_[0].steps() * 4 * shape_[0] / parts;
-        const std::int64_t line = (pool ? output[3] / 2 : output[3]) * shape_[0];  // bytes of a row of results
-        parallel_for(all * parts, 1 + products_of_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
-            Band band(*this, input, output, tall, q.input_zero);
-            for (std::int64_t at = begin; at < end; at += band.rows()) {
-                const std::int64_t part = at / all, n = at % all / rows, first = at % all % rows;
-                band.read(x + n * input[1] * input[2] * input[3], first, std::min(rows - first, end - at));
-                for (std::int64_t p = part * count / parts; p < (part + 1) * count / parts; ++p) {
-                    const QuantizedPanel& panel = panels[static_cast<std::size_t>(p)];
-                    std::uint8_t* to = out + (at % all) * line + panel.first;
-                    QuantizedPlane plane = band.plane();
-                    plane.image += panel.input;
-                    if (pool)
-                        LEAF_VNNI(quantized_pooled)(plane, panel, to);
-                    else
-                        LEAF_VNNI(quantized_outputs)(plane, panel, 0, plane.height * plane.width, {to, nullptr, nullptr, nullptr});
-                }
-            }
-        });
-    }
-
-    // The part of an image that some rows of results need, padded. Small enough to stay in a fast cache while all panels
-    // of weights pass over it.
-    class Band {
-       public:
-        Band(const PackedQuantizedConv2d& conv, const Dims& input, const Dims& output, std::int64_t tall, int zero)
-            : conv_(conv), input_(input), width_(output[3]), tall_(tall), zero_(zero),
-              side_(conv.padding_.second * input[1]), inner_(input[3] * input[1]), row_(inner_ + 2 * side_),
-              reach_(conv.dilation_.first * (conv.shape_[2] - 1) + 1) {
-            constexpr std::int64_t bytes = 1 << 17;
-            const std::int64_t room = bytes / std::max<std::int64_t>(1, row_) - reach_;
-            most_ = std::clamp<std::int64_t>(room / (tall * conv.stride_.first), 1, output[2] / tall);
-            const std::int64_t high = (most_ * tall - 1) * conv.stride_.first + reach_;
-            if (!conv.reads_in_place()) {
-                padded_ = Buffer<std::uint8_t>(high * row_ + quantized_slack);
-                std::memset(padded_.data(), zero, static_cast<std::size_t>(high * row_ + quantized_slack));  // the sides stay
-            }
-            wide_.resize(static_cast<std::size_t>(high));
-            wide_rows_.resize(static_cast<std::size_t>(most_ * tall));
-        }
-
-        std::int64_t rows() const { return rows_; }
-        QuantizedPlane plane() const {
-            return {data_, row_ * conv_.stride_.first, input_[1] * conv_.stride_.second, rows_ * tall_, width_,
-                    wide_rows_.data(), conv_.shape_[0]};
-        }
-
-        // Takes what rows first..first + count of the results need, or the first of them that find room.
-        void read(const std::uint8_t* image, std::int64_t first, std::int64_t count) {
-            rows_ = std::min(count, most_);
-            const std::int64_t outputs = rows_ * tall_, stride = conv_.stride_.first;
-            const std::int64_t high = (outputs - 1) * stride + reach_;
-            const std::int64_t start = first * tall_ * stride - conv_.padding_.first;
-            data_ = padded_ ? padded_.data() : image + start * inner_;
-            for (std::int64_t y = 0; y < high && padded_; ++y) {
-                std::uint8_t* to = padded_.data() + y * row_ + side_;
-                if (start + y >= 0 && start + y < input_[2])
-                    std::memcpy(to, image + (start + y) * inner_, static_cast<std::size_t>(inner_));
-                else
-                    std::memset(to, zero_, static_cast<std::size_t>(inner_));
-            }
-            if (has_vnni()) return;
-            // A last step may read a few bytes of the next row; its weights are zero there.
-            for (std::int64_t y = 0; y < high; ++y)
-                wide_[static_cast<std::size_t>(y)] = LEAF(any_wide)(data_ + y * row_, row_);
-            for (std::int64_t y = 0; y < outputs; ++y) {
-                std::uint8_t any = 0;
-                for (std::int64_t k = 0; k < conv_.shape_[2]; ++k)
-                    any |= wide_[static_cast<std::size_t>(y * stride + k * conv_.dilation_.first)];
-                wide_rows_[static_cast<std::size_t>(y)] = any;
-            }
-        }
-
-       private:
-        const PackedQuantizedConv2d& conv_;
-        const Dims& input_;
-        const std::int64_t width_, tall_;
-        const int zero_;
-        const std::int64_t side_, inner_, row_, reach_;  // bytes beside an image row, in it, of both; rows under a kernel
-        std::int64_t most_, rows_ = 0;                    // rows of results
-        Buffer<std::uint8_t> padded_;
-        const std::uint8_t* data_ = nullptr;
-        std::vector<std::uint8_t> wide_, wide_rows_;
-    };
-
-    // Whether images need neither padding nor bytes behind their last one.
-    bool reads_in_place() const {
-        const std::int64_t run = joined_ ? shape_[3] * shape_[1] : shape_[1];
-        return padding_ == Pair{0, 0} && run % 4 == 0;  // channels that stay apart are read by sixteen: never
-    }
-
-    // Where each step of four bytes lies, seen from the first byte under the window.
-    std::vector<std::int32_t> step_offsets(std::int64_t channels, std::int64_t row) const {
-        std::vector<std::int32_t> offsets;
-        const std::int64_t columns = joined_ ? 1 : shape_[3];
-        for (std::int64_t y = 0; y < shape_[2]; ++y)
-            for (std::int64_t x = 0; x < columns; ++x)
-                for (std::int64_t step = 0; step < weights_[0].run_steps(); ++step) {
-                    const std::int64_t at = y * dilation_.first * row + x * dilation_.second * channels + step * 4;
-                    if (at > INT32_MAX) refuse("quantized conv2d: one input row is too large");
-                    offsets.push_back(static_cast<std::int32_t>(at));
-                }
-        return offsets;
-    }
-
-    const Dims shape_;
-    const Pair stride_, padding_, dilation_;
-    const std::int64_t groups_;
-    const Channels channels_;
-    bool joined_;  // kernel columns lie together in memory
-    std::vector<PackedWeights> weights_;
+    const PackedQuantizedConv2d& conv_;
+    const Dims& input_;
+    const std::int64_t width_, tall_;
+    const int zero_;
+    const std::int64_t side_, inner_, row_, reach_;  // bytes beside an image row, in it, of both; rows under a kernel
+    std::int64_t most_, rows_ = 0;                    // rows of results
+    Buffer<std::uint8_t> padded_;
+    const std::uint8_t* data_ = nullptr;
+    std::vector<std::uint8_t> wide_, wide_rows_;
 };
 
-}  // namespace
+void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prepared, std::uint8_t* out, const CodesSum* sum,
+                                     const std::uint8_t* added) const {
+    const Dims &input = prepared.input, &output = prepared.output;
+    const auto& panels = prepared.panels;
+    const bool pool = prepared.pool;
+    // What is shared out are rows of results; where these are few, ranges of panels too.
+    const std::int64_t tall = pool ? 2 : 1, rows = output[2] / tall, all = input[0] * rows;
+    const std::int64_t count = static_cast<std::int64_t>(panels.size());
+    const std::int64_t parts = std::clamp<std::int64_t>(4 * (thread_count() - 1) / all, 1, count);
+    const std::int64_t products = tall * output[3] * weights_[0].steps() * 4 * shape_[0] / parts;
+    const std::int64_t wide = pool ? output[3] / 2 : output[3], line = wide * shape_[0];  // bytes of a row of results
+    parallel_for(all * parts, 1 + products_of_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
+        Band band(*this, input, output, tall, prepared.input_zero);
+        for (std::int64_t at = begin; at < end; at += band.rows()) {
+            const std::int64_t part = at / all, n = at % all / rows, first = at % all % rows;
+            band.read(x + n * input[1] * input[2] * input[3], first, std::min(rows - first, end - at));
+            const std::int64_t from = part * count / parts, to = (part + 1) * count / parts;
+            std::uint8_t* const here = out + (at % all) * line;
+            for (std::int64_t p = from; p < to; ++p) {
+                const QuantizedPanel& panel = panels[static_cast<std::size_t>(p)];
+                QuantizedPlane plane = band.plane();
+                plane.image += panel.input;
+                if (pool)
+                    LEAF_VNNI(quantized_pooled)(plane, panel, here + panel.first);
+                else
+                    LEAF_VNNI(quantized_outputs)(plane, panel, 0, plane.height * plane.width, {here + panel.first, nullptr, nullptr, nullptr});
+            }
+            if (!sum || from == to) continue;
+            // Now, while the codes are in a fast cache: all of some rows, or a range of the channels of each pixel.
+            const std::int64_t low = panels[static_cast<std::size_t>(from)].first;
+            const std::int64_t high = to < count ? panels[static_cast<std::size_t>(to)].first : shape_[0];
+            const std::int64_t pixels = band.rows() * wide, beside = (at % all) * line;
+            if (high - low == shape_[0])
+                LEAF_VNNI(add_to_codes)(here, added + beside, *sum, pixels * shape_[0], here);
+            else
+                for (std::int64_t i = low; i < pixels * shape_[0]; i += shape_[0])
+                    LEAF_VNNI(add_to_codes)(here + i, added + beside + i, *sum, high - low, here + i);
+        }
+    });
+}
+
+// Where each step of four bytes lies, seen from the first byte under the window.
+std::vector<std::int32_t> PackedQuantizedConv2d::step_offsets(std::int64_t channels, std::int64_t row) const {
+    std::vector<std::int32_t> offsets;
+    const std::int64_t columns = joined_ ? 1 : shape_[3];
+    for (std::int64_t y = 0; y < shape_[2]; ++y)
+        for (std::int64_t x = 0; x < columns; ++x)
+            for (std::int64_t step = 0; step < weights_[0].run_steps(); ++step) {
+                const std::int64_t at = y * dilation_.first * row + x * dilation_.second * channels + step * 4;
+                if (at > INT32_MAX) refuse("quantized conv2d: one input row is too large");
+                offsets.push_back(static_cast<std::int32_t>(at));
+            }
+    return offsets;
+}
 
 void bind_quantized(nb::module_& module) {
     using nb::arg;

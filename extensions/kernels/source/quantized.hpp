@@ -1,6 +1,6 @@
 #pragma once
 
-#include "layout.hpp"
+#include "codes.hpp"
 
 namespace workbench {
 

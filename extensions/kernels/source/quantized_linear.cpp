@@ -72,20 +72,11 @@ nb::object PackedQuantizedLinear::run(const Input<std::uint8_t>& x, double x_sca
         refuse("quantized linear input has shape " + text(input) + "; expected [..., " + std::to_string(shape_[1]) + "]");
     Dims result = input;
     result.back() = shape_[0];
-    const std::int64_t inputs = shape_[1], rows = count_of(input) / inputs;
+    const std::int64_t rows = count_of(input) / shape_[1];
     const auto into = [&](auto out, QuantizedTarget target) {
         if (rows) {
             KernelScope scope;
-            const auto dense = row_major(x);
-            const std::uint8_t* data = dense.data();
-            Buffer<std::uint8_t> copy;
-            if (inputs % 4) {  // the last step of the last row reads on
-                copy = Buffer<std::uint8_t>(rows * inputs + quantized_slack);
-                std::memcpy(copy.data(), data, static_cast<std::size_t>(rows * inputs));
-                std::memset(copy.data() + rows * inputs, 0, quantized_slack);
-                data = copy.data();
-            }
-            multiply(data, rows, [&](std::int64_t p) { return channels_.panel(weights_, p, 0, q, !out_scale); }, target);
+            multiply(row_major(x).data(), rows, q, 0, target);
         }
         return out->to_python();
     };
@@ -140,6 +131,23 @@ void PackedQuantizedLinear::multiply(const float* x, std::int64_t rows, bool by_
     }
     multiply(codes.data(), rows, [&](std::int64_t p) { return channels_.panel(weights_, p, relu); },
              {nullptr, out, scales.data(), zeros.data()});
+}
+
+void PackedQuantizedLinear::multiply(const std::uint8_t* x, std::int64_t rows, const Quantization& q, std::int64_t least,
+                                     QuantizedTarget to) const {
+    const std::int64_t inputs = shape_[1];
+    Buffer<std::uint8_t> copy;
+    if (inputs % 4) {  // the last step of the last row reads on
+        copy = Buffer<std::uint8_t>(rows * inputs + quantized_slack);
+        std::memcpy(copy.data(), x, static_cast<std::size_t>(rows * inputs));
+        std::memset(copy.data() + rows * inputs, 0, quantized_slack);
+        x = copy.data();
+    }
+    multiply(x, rows, [&](std::int64_t p) {
+        QuantizedPanel panel = channels_.panel(weights_, p, 0, q, !to.bytes);
+        if (to.bytes) panel.low = std::max(panel.low, static_cast<float>(least));
+        return panel;
+    }, to);
 }
 
 template <typename Make>

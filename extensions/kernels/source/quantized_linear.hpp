@@ -23,7 +23,10 @@ class PackedQuantizedLinear {
     // Of floats, which are quantized to codes up to `highest` first: all of them alike, or each row by its own range.
     nb::object run_dynamic(const Input<float>& x, bool by_row, std::int64_t highest, bool relu);
 
-    // The same on `rows` rows that lie together, into `out`. Called without Python's lock.
+    // Of `rows` rows of codes that lie together: codes, or floats where `to` has a place for them. Called without Python's lock.
+    void multiply(const std::uint8_t* x, std::int64_t rows, const Quantization& q, std::int64_t least, QuantizedTarget to) const;
+
+    // The same on `rows` rows of floats that lie together, into `out`. Called without Python's lock.
     void multiply(const float* x, std::int64_t rows, bool by_row, std::int64_t highest, bool relu, float* out) const;
     std::int64_t inputs() const { return shape_[1]; }
     std::int64_t outputs() const { return shape_[0]; }

@@ -18,6 +18,7 @@ from workbench.graph.passes.constant_fold import constant_fold
 from workbench.graph.passes.dead_code import dead_code
 from workbench.graph.passes.differentiate import differentiate
 from workbench.graph.passes.freeze import freeze
+from workbench.graph.passes.fuse_codes import fuse_codes
 from workbench.graph.passes.fuse_conv_batch_norm import fuse_conv_batch_norm
 from workbench.graph.passes.fuse_convolutions import fuse_convolutions
 from workbench.graph.passes.fuse_elementwise import fuse_elementwise
@@ -40,6 +41,7 @@ __all__ = [
     "dead_code",
     "differentiate",
     "freeze",
+    "fuse_codes",
     "fuse_conv_batch_norm",
     "fuse_convolutions",
     "fuse_elementwise",

@@ -37,7 +37,16 @@ from workbench.ops.quantized.requantize import (
 )
 from workbench.ops.quantized.sums import convolve
 
-__all__ = ["QUANTIZED_CONV1D", "QUANTIZED_CONV2D", "QUANTIZED_CONV3D", "conv1d", "conv2d", "conv3d"]
+__all__ = [
+    "QUANTIZED_CONV1D",
+    "QUANTIZED_CONV2D",
+    "QUANTIZED_CONV3D",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "packed_convolution",
+    "split",
+]
 
 GEOMETRY = ("stride", "padding", "dilation", "groups")
 _WORDS = {1: "One", 2: "Two", 3: "Three"}
@@ -95,10 +104,8 @@ def _pair(values: Sizes, first: int) -> tuple[int, int]:
     return (first, values[0]) if len(values) == 1 else values[-2:]  # type: ignore[return-value]
 
 
-def _conv_on_codes(x: Any, weight: Any, bias: Any = None, *, pool: bool = False, **params: Any) -> Any:
-    geometry, out = split(params)
-    if not fits_kernel(x, weight) or out["scale"] is None:
-        return _conv(x, weight, bias, pool=pool, **params)
+def packed_convolution(weight: Any, bias: Any, geometry: dict[str, Any]) -> Any:
+    """Return the compiled convolution of a weight, packed once; one in one dim or three as one in two."""
     n, groups = len(geometry["stride"]), geometry["groups"]
     stride, padding = _pair(geometry["stride"], 1), _pair(geometry["padding"], 0)
     dilation = _pair(geometry["dilation"], 1)
@@ -114,7 +121,15 @@ def _conv_on_codes(x: Any, weight: Any, bias: Any = None, *, pool: bool = False,
             codes, scales, own, stride=stride, padding=padding, dilation=dilation, groups=groups
         )
 
-    layer = packed(weight, bias, (*geometry["stride"], 0, padding, dilation, groups), make)
+    return packed(weight, bias, (*geometry["stride"], 0, padding, dilation, groups), make)
+
+
+def _conv_on_codes(x: Any, weight: Any, bias: Any = None, *, pool: bool = False, **params: Any) -> Any:
+    geometry, out = split(params)
+    if not fits_kernel(x, weight) or out["scale"] is None:
+        return _conv(x, weight, bias, pool=pool, **params)
+    n = len(geometry["stride"])
+    layer = packed_convolution(weight, bias, geometry)
     if n == 2:
         return run_packed(layer, x, x.codes, "convolution", out, pool=pool)
     if n == 1:
@@ -122,7 +137,7 @@ def _conv_on_codes(x: Any, weight: Any, bias: Any = None, *, pool: bool = False,
         return found.with_codes(found.codes[:, :, 0])
     depth = weight.shape[2]
     planes, places = _volume_planes(
-        x, depth, geometry["stride"][0], geometry["padding"][0], geometry["dilation"][0], groups
+        x, depth, geometry["stride"][0], geometry["padding"][0], geometry["dilation"][0], geometry["groups"]
     )
     found = run_packed(layer, x, planes, "convolution", out)
     count, outputs, *plane = found.codes.shape

@@ -5,6 +5,9 @@
 
 #include <tuple>
 
+#include "../codes.hpp"
+#include "../quantized_convolution.hpp"
+#include "../quantized_linear.hpp"
 #include "program.hpp"
 #include "watch.hpp"
 
@@ -45,6 +48,21 @@ std::vector<After> told(const std::vector<Told>& all) {
     for (const Told& one : all) after.push_back(told(one));
     return after;
 }
+
+// (scale, zero, other scale, other zero, scale of the result, its zero, low, high, whether what is summed is rectified).
+using ToldSum = std::tuple<double, std::int64_t, double, std::int64_t, double, std::int64_t, std::int64_t, std::int64_t, bool>;
+
+CodesSum told(const ToldSum& sum) {
+    const auto& [scale, zero, other_scale, other_zero, out_scale, out_zero, low, high, relu] = sum;
+    const auto narrow = [](auto value) { return static_cast<float>(value); };
+    return {narrow(scale), narrow(zero), narrow(other_scale), narrow(other_zero), 1.f / narrow(out_scale), narrow(out_zero), narrow(low),
+            narrow(high), relu};
+}
+
+// (scale and zero of x, of the result, whether it is rectified, its highest code, how sums become codes).
+using ToldCodes = std::tuple<double, std::int64_t, double, std::int64_t, bool, std::int64_t, std::string>;
+
+Quantization told(const ToldCodes& codes) { return std::make_from_tuple<Quantization>(codes); }
 
 std::optional<AnyArray> given(nb::handle bias) {
     return bias.is_none() ? std::nullopt : std::optional(AnyArray::weight(bias));
@@ -123,6 +141,21 @@ void bind_program(nb::module_& module) {
                  if (inputs.size() != chain->code().inputs.size()) refuse("a chain is given more inputs, or fewer, than it has");
                  return self.chain(std::move(chain), std::move(inputs), sizes, over);
              })
+        .def("quantize", [](Program& self, int x, double scale, std::int64_t zero, std::int64_t low, std::int64_t high,
+                            const std::string& type) { return self.quantize(x, {scale, zero, low, high}, storage_named(type)); })
+        .def("dequantize", &Program::dequantize)
+        .def("look_up", &Program::look_up)
+        .def("quantized_convolution",
+             [](Program& self, int x, std::shared_ptr<PackedQuantizedConv2d> layer, const ToldCodes& codes, std::int64_t least, bool pool,
+                const std::optional<ToldSum>& sum, int added) {
+                 return self.quantized_convolution(x, std::move(layer), told(codes), least, pool,
+                                                   sum ? std::optional(told(*sum)) : std::nullopt, added);
+             }, arg("x"), arg("layer"), arg("codes"), arg("least"), arg("pool"), arg("sum").none(), arg("added"))
+        .def("quantized_linear", [](Program& self, int x, std::shared_ptr<PackedQuantizedLinear> layer, const ToldCodes& codes, std::int64_t least,
+                                    bool to_codes) { return self.quantized_linear(x, std::move(layer), told(codes), least, to_codes); })
+        .def("sum_of_codes", [](Program& self, int a, int b, const ToldSum& sum) { return self.sum_of_codes(a, b, told(sum)); })
+        .def("mean_of_codes", &Program::mean_of_codes)
+        .def("quantized_max_pool", &Program::quantized_max_pool)
         .def("cast", [](Program& self, int x, const std::string& type) { return self.cast(x, storage_named(type)); })
         .def("concatenate", &Program::concatenate)
         .def("reshape", &Program::reshape)

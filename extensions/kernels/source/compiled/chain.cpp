@@ -32,11 +32,15 @@ constexpr Known operations[] = {WORKBENCH_CHAIN_LIGHT(WORKBENCH_CHAIN_ENTRY_LIGH
                                     WORKBENCH_CHAIN_HEAVY(WORKBENCH_CHAIN_ENTRY_HEAVY)};
 static_assert(std::size(operations) == static_cast<std::size_t>(Operation::end));
 
+bool is_codes(Storage type) { return type == Storage::quint8 || type == Storage::qint8; }
 bool is_real(Storage type) { return type == Storage::float32 || type == Storage::float64 || type == Storage::bfloat16; }
 
 // Refuses types that a chain computing in `type` cannot take, or give.
 void check_types(const ChainCode& code) {
     if (code.type == Storage::boolean || code.type == Storage::bfloat16) refuse("a chain computes in float32, float64, int32 or int64");
+    if (is_codes(code.type) || std::any_of(code.inputs.begin(), code.inputs.end(), is_codes) ||
+        std::any_of(code.outputs.begin(), code.outputs.end(), is_codes))
+        refuse("a chain takes no codes: steps turn them into numbers, and back");
     for (const Storage one : code.inputs)
         if (is_real(one) && !is_real(code.type)) refuse("a chain of whole numbers takes no real ones");
     for (const Storage one : code.outputs)

@@ -78,6 +78,7 @@ static Storage type_of(const Layout& layout) {
         case Kind::s32: return Storage::int32;
         case Kind::f64: return Storage::float64;
         case Kind::u8: return Storage::boolean;
+        case Kind::s8: return Storage::qint8;
         default: return Storage::float32;
     }
 }
@@ -116,6 +117,7 @@ int Program::given(int slot) {
     return bounded(slot, [this, number] {
         switch (spaces_[number].type) {
             case Storage::boolean: return 1.0;
+            case Storage::quint8: case Storage::qint8: return 255.0;
             case Storage::int32: return 0x1p31;
             case Storage::int64: return 0x1p63;
             default: break;

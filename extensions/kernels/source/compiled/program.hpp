@@ -9,13 +9,18 @@
 #include <map>
 #include <optional>
 
+#include "../convolution.hpp"
 #include "../engine.hpp"
 #include "chain.hpp"
 
 namespace workbench {
 template <std::size_t N>
 struct Geometry;
-}
+class PackedQuantizedConv2d;
+class PackedQuantizedLinear;
+struct Quantization;
+struct CodesSum;
+}  // namespace workbench
 
 namespace workbench::compiled {
 
@@ -90,6 +95,12 @@ struct Step {
     dnnl::primitive primitive;
     std::function<void(void* const*)> loop;      // our own, in the place of a primitive: pointers to the slots, in order
     int threads = 1;
+};
+
+// How values become codes: of a scale and a zero point, within these.
+struct Grading {
+    double scale;
+    std::int64_t zero, low, high;
 };
 
 using Arguments = std::vector<std::pair<int, int>>;
@@ -198,6 +209,19 @@ class Program {
     int placed(int x, const Dims& start, const Dims& shape);
     // What a chain gives for these slots, stretched to `sizes`. A single result may be written over the input number `over`.
     std::vector<int> chain(std::shared_ptr<const Chain> chain, std::vector<int> inputs, const Dims& sizes, int over);
+    // Codes, whose scales and zero points the steps are told: see quantized_steps.cpp.
+    int quantize(int x, const Grading& grading, Storage type);
+    int dequantize(int x, double scale, std::int64_t zero);
+    // A function of one value: what it gives for each of the 256 codes.
+    int look_up(int x, const Plain<std::uint8_t>& table);
+    // What `sum` says is done to the result with the codes of slot `added`.
+    int quantized_convolution(int x, std::shared_ptr<PackedQuantizedConv2d> layer, const Quantization& q, std::int64_t least, bool pool,
+                              const std::optional<CodesSum>& sum, int added);
+    int quantized_linear(int x, std::shared_ptr<PackedQuantizedLinear> layer, const Quantization& q, std::int64_t least, bool codes);
+    int sum_of_codes(int a, int b, const CodesSum& sum);
+    int quantized_max_pool(int x, Pair kernel, Pair stride, Pair padding, Pair dilation);
+    // Of whole planes, in the codes of x.
+    int mean_of_codes(int x, double scale, std::int64_t zero);
     int cast(int x, Storage type);  // float32 as bfloat16, and back
     int concatenate(const std::vector<int>& parts, int axis);
     int reshape(int x, const Dims& shape);
@@ -247,6 +271,8 @@ class Program {
     void add_loop(const char* name, const std::vector<int>& slots, int threads, std::function<void(void* const*)> loop);
     // Refuses weights of another type than what they are multiplied with.
     void expect_type(int x, const AnyArray& weight, const std::optional<AnyArray>& bias) const;
+    int add_codes(int like, const Dims& sizes, Storage type);  // of other sizes lie channels-last, or row by row
+    int images_of_codes(int x);
     int laid(int x, const Layout& layout);  // the same values, lying so
     int plain(int x) { return laid(x, plain_layout(shape(x), at(x).layout.get_data_type())); }
     void move(const char* name, int from, int to);  // a step that brings values into another order

@@ -11,12 +11,12 @@ namespace workbench::compiled {
 using Layout = dnnl::memory::desc;
 using Kind = dnnl::memory::data_type;
 
-// A chain computes in one of the last four; others are turned into it on the way in and back.
-enum class Storage : int { boolean, bfloat16, int32, int64, float32, float64 };
+// A chain computes in one of the last four; others are turned into it on the way in and back, but for codes, which it does not take.
+enum class Storage : int { boolean, quint8, qint8, bfloat16, int32, int64, float32, float64 };
 
 constexpr std::size_t size_of_value(Storage type) {
     switch (type) {
-        case Storage::boolean: return 1;
+        case Storage::boolean: case Storage::quint8: case Storage::qint8: return 1;
         case Storage::bfloat16: return 2;
         case Storage::int32: case Storage::float32: return 4;
         case Storage::int64: case Storage::float64: return 8;
@@ -27,6 +27,8 @@ constexpr std::size_t size_of_value(Storage type) {
 constexpr const char* name_of(Storage type) {
     switch (type) {
         case Storage::boolean: return "bool";
+        case Storage::quint8: return "quint8";
+        case Storage::qint8: return "qint8";
         case Storage::bfloat16: return "bfloat16";
         case Storage::int32: return "int32";
         case Storage::int64: return "int64";
@@ -39,7 +41,8 @@ constexpr const char* name_of(Storage type) {
 // By what oneDNN describes how values lie. It has no type for int64: those lie as what is as wide does.
 constexpr Kind kind_of_values(Storage type) {
     switch (type) {
-        case Storage::boolean: return Kind::u8;
+        case Storage::boolean: case Storage::quint8: return Kind::u8;
+        case Storage::qint8: return Kind::s8;
         case Storage::bfloat16: return Kind::bf16;
         case Storage::int32: return Kind::s32;
         case Storage::float32: return Kind::f32;
@@ -56,6 +59,8 @@ template <typename Body>
 void with_type(Storage storage, Body&& body) {
     switch (storage) {
         case Storage::boolean: body(bool{}); break;
+        case Storage::quint8: body(std::uint8_t{}); break;
+        case Storage::qint8: body(std::int8_t{}); break;
         case Storage::bfloat16: body(bfloat16{}); break;
         case Storage::int32: body(std::int32_t{}); break;
         case Storage::int64: body(std::int64_t{}); break;
@@ -81,7 +86,7 @@ class AnyArray {
     const Dims& strides() const { return strides_; }
 
    private:
-    std::variant<std::monostate, Input<bool>, Input<bfloat16>, Input<std::int32_t>, Input<std::int64_t>, Input<float>, Input<double>> kept_;
+    std::variant<std::monostate, Input<bool>, Input<std::uint8_t>, Input<std::int8_t>, Input<bfloat16>, Input<std::int32_t>, Input<std::int64_t>, Input<float>, Input<double>> kept_;
     Storage type_;
     std::shared_ptr<std::int64_t> number_;
     const void* data_ = nullptr;

@@ -59,7 +59,7 @@ int Program::concatenate(const std::vector<int>& parts, int axis) {
     for (const int one : parts) layouts.push_back(at(one).layout);
     use_threads(thread_count());
     const dnnl::concat::primitive_desc description(engine(), axis, layouts, with_own_room());
-    const int made = add_slot(description.dst_desc(), true);
+    const int made = add_slot_of(type(parts[0]), description.dst_desc(), true);
     std::vector<std::pair<int, int>> arguments{{DNNL_ARG_DST, made}};
     for (std::size_t i = 0; i < parts.size(); ++i) arguments.emplace_back(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), parts[i]);
     add("concatenate", description, std::move(arguments), 16 * static_cast<std::int64_t>(description.dst_desc().get_size()));

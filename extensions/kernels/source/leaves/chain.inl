@@ -205,6 +205,7 @@ template <typename T>
 static void take_values(compiled::Storage storage, const void* from, std::int64_t offset, std::int64_t step, std::int64_t count, T* to) {
     using compiled::Storage;
     switch (storage) {
+        case Storage::quint8: case Storage::qint8: break;  // refused when it is made
         case Storage::boolean: convert(static_cast<const unsigned char*>(from) + offset, step, count, to); break;
         case Storage::bfloat16: convert(static_cast<const bfloat16*>(from) + offset, step, count, to); break;
         case Storage::int32: convert(static_cast<const std::int32_t*>(from) + offset, step, count, to); break;
@@ -217,6 +218,7 @@ template <typename T>
 static void put_values(compiled::Storage storage, const T* from, std::int64_t count, void* to, std::int64_t offset) {
     using compiled::Storage;
     switch (storage) {
+        case Storage::quint8: case Storage::qint8: break;
         case Storage::boolean: {
             unsigned char* out = static_cast<unsigned char*>(to) + offset;
             for (std::int64_t i = 0; i < count; ++i) out[i] = from[i] != T(0);

@@ -27,3 +27,35 @@ static void multiply_codes(const std::uint8_t* a, const CodesIn& of_a, const std
     for (std::int64_t i = 0; i < count; ++i)
         out[i] = code_of((static_cast<float>(a[i]) - of_a.zero) * (static_cast<float>(b[i]) - of_b.zero), to);
 }
+
+// Each op of it rounds, as the ops do one after the other.
+static WORKBENCH_INLINE void add_some_codes(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& of, float least,
+                                            std::int64_t count, std::uint8_t* __restrict out) {
+    for (std::int64_t i = 0; i < count; ++i) {
+        const float own = (static_cast<float>(codes[i]) - of.zero) * of.scale;
+        const float other = (static_cast<float>(others[i]) - of.other_zero) * of.other_scale;
+        float value = own + other;
+        value = value < least ? least : value;
+        value = __builtin_rintf(__builtin_fmaf(value, of.inverse, of.out_zero));
+        value = value < of.high ? value : of.high;
+        value = value > of.low ? value : of.low;
+        out[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(value));
+    }
+}
+
+// Over the first codes, or elsewhere: by way of a few bytes that nothing else shows, as vectors want it.
+static void add_to_codes(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& sum, std::int64_t count,
+                         std::uint8_t* out) {
+    constexpr int together = 64;
+    const CodesSum of = sum;
+    const float least = of.relu ? 0.f : -__builtin_inff();
+    std::int64_t i = 0;
+    for (; i + together <= count; i += together) {
+        std::uint8_t made[together];
+        add_some_codes(codes + i, others + i, of, least, together, made);
+        __builtin_memcpy(out + i, made, together);
+    }
+    std::uint8_t made[together];
+    add_some_codes(codes + i, others + i, of, least, count - i, made);
+    for (std::int64_t k = 0; i + k < count; ++k) out[i + k] = made[k];
+}

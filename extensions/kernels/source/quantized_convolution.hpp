@@ -1,0 +1,58 @@
+// The convolution on codes, whose weights are packed once; what compiled graphs run, too.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "convolution.hpp"
+#include "quantized_channels.hpp"
+
+namespace workbench {
+
+class PackedQuantizedConv2d {
+   public:
+    PackedQuantizedConv2d(const Input<std::int8_t>& weight, const Input<float>& weight_scales,
+                          const std::optional<Input<float>>& bias, Pair stride, Pair padding, Pair dilation,
+                          std::int64_t groups);
+
+    PackedQuantizedConv2d(const PackedQuantizedConv2d&) = delete;
+
+    nb::object run(const Input<std::uint8_t>& x, double x_scale, std::int64_t x_zero, double out_scale, std::int64_t out_zero, bool relu,
+                   bool pool, std::int64_t highest, const std::string& requantization) const;
+
+    // The same for one geometry and one kind of codes, found out once.
+    struct Prepared {
+        Dims input, output;  // of the convolution; what is pooled is half as high and wide
+        std::int32_t input_zero;
+        bool pool;
+        std::vector<std::vector<std::int32_t>> offsets;  // per panel
+        std::vector<QuantizedPanel> panels;
+        Dims result() const { return pool ? Dims{output[0], output[1], output[2] / 2, output[3] / 2} : output; }
+        // Codes outside of these are brought to them; the least is otherwise 0, or the code of zero of what is rectified.
+        void clamp(std::int64_t low, std::int64_t high);
+    };
+    Prepared prepare(const Dims& input, const Quantization& q, bool pool) const;
+    // On channels-last codes, into such. Called without Python's lock. `sum` says what is done with the codes of `added`.
+    void convolve(const std::uint8_t* x, const Prepared& prepared, std::uint8_t* out, const CodesSum* sum = nullptr,
+                  const std::uint8_t* added = nullptr) const;
+
+   private:
+    class Band;
+    static Dims checked(Dims shape, std::int64_t groups);
+    static std::int64_t extent(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding, std::int64_t dilation);
+    // Whether images need neither padding nor bytes behind their last one.
+    bool reads_in_place() const {
+        const std::int64_t run = joined_ ? shape_[3] * shape_[1] : shape_[1];
+        return padding_ == Pair{0, 0} && run % 4 == 0;  // channels that stay apart are read by sixteen: never
+    }
+    std::vector<std::int32_t> step_offsets(std::int64_t channels, std::int64_t row) const;
+
+    const Dims shape_;
+    const Pair stride_, padding_, dilation_;
+    const std::int64_t groups_;
+    const Channels channels_;
+    bool joined_;  // kernel columns lie together in memory
+    std::vector<PackedWeights> weights_;
+};
+
+}  // namespace workbench

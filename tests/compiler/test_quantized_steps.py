@@ -1,0 +1,228 @@
+"""Quantized models, compiled: the very codes of eager, by programs whose steps go from codes to codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import kernels, nn
+from workbench import quantization as q
+from workbench.quantization.quantized import functional as F
+
+pytestmark = pytest.mark.skipif(not kernels.available(), reason="programs are made of compiled kernels")
+
+
+@pytest.fixture(params=["x86", "onednn", "fbgemm", "qnnpack"])
+def engine(request: Any) -> Any:
+    before = wb.backends.quantized.engine
+    wb.backends.quantized.engine = request.param
+    yield request.param
+    wb.backends.quantized.engine = before
+
+
+def spread(model: Any) -> Any:
+    """Give normalisations statistics of a network that has learnt, none of them zero."""
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.weight.data.uniform_(0.5, 1.5)
+            module.running_mean.normal_().mul_(0.1)
+            module.running_var.uniform_(0.5, 1.5)
+    return model.eval()
+
+
+def by_graph(model: Any, *given: Any) -> Any:
+    prepared = q.prepare_fx(model, q.get_default_qconfig_mapping("x86"), given)
+    with wb.no_grad():
+        prepared(*given)
+    return q.convert_fx(prepared)
+
+
+def same(model: Any, *given: Any) -> Any:
+    """Return what became of a compiled model, whose numbers are those of eager to the last bit."""
+    compiled = wb.compile(model)
+    with wb.no_grad():
+        expected, found = model(*given), compiled(*given)
+    assert found.names == expected.names and found.dtype is expected.dtype
+    np.testing.assert_array_equal(
+        *(one.int_repr().numpy() if one.is_quantized else one.numpy() for one in (found, expected))
+    )
+    report = wb.compiler.explain(compiled)
+    assert report.calls == {"compiled": 1}, str(report)
+    return report.programs[0]
+
+
+class Block(nn.Module):
+    """A residual block: a sum that is rectified, another that is not, and bounds between layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 20, 3, padding=1), nn.Conv2d(20, 20, 3, padding=1, groups=20)
+        self.third, self.beside = nn.Conv2d(20, 24, 1), nn.Conv2d(20, 24, 1)
+        self.bounded = nn.ReLU6()
+        self.last = nn.Linear(24, 5)
+
+    def forward(self, x: Any) -> Any:
+        x = nn.functional.max_pool2d(self.first(x).relu(), 3, 2, 1)
+        y = self.third(self.bounded(self.second(x)))
+        z = (y + self.beside(x)).relu()
+        z = z + self.third(x)
+        return self.last(z.flatten(2).transpose(1, 2))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_residual_block_is_one_program_of_codes(engine: str, count: int) -> None:
+    wb.manual_seed(1)
+    x = wb.randn(count, 3, 10, 13)
+    program = same(by_graph(Block().eval(), x), x)
+    assert not program.eager
+    assert program.steps["convolution of codes own, sum"] == 2
+    # Rectifiers and bounds are the layers' own.
+    assert "look up codes own" not in program.steps
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_share_the_work(threads: int) -> None:
+    wb.manual_seed(2)
+    before = wb.get_num_threads()
+    x = wb.randn(2, 3, 33, 40)
+    model = by_graph(Block().eval(), x)
+    wb.set_num_threads(threads)
+    try:
+        same(model, x)
+    finally:
+        wb.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2"])
+def test_networks_of_images_give_the_codes_of_eager(name: str) -> None:
+    wb.manual_seed(3)
+    x = wb.randn(1, 3, 64, 64)
+    model = by_graph(spread(getattr(wb.models, name)()), x)
+    same(model, x)
+
+
+def test_the_digits_network_converted_by_layers() -> None:
+    wb.manual_seed(4)
+    model = wb.models.DigitsNet().eval()
+    groups = [["conv1", "bn1", "relu1", "pool1"], ["conv2", "bn2", "relu2", "pool2"], ["fc1", "relu3"]]
+    prepared = q.prepare(q.fuse_modules(model, groups), q.get_default_qconfig("x86"))
+    x = wb.rand(5, 1, 28, 28)
+    with wb.no_grad():
+        prepared(x)
+    program = same(q.convert(prepared), x)
+    assert not program.eager
+
+
+def test_a_result_may_be_codes() -> None:
+    w = wb.quantize_per_tensor(wb.randn(4, 3, 1, 1), 0.02, 0, wb.qint8)
+
+    def function(x: Any) -> Any:
+        return F.conv2d(wb.quantize_per_tensor(x, 0.05, 100, wb.quint8), w, None, scale=0.1, zero_point=30)
+
+    x = wb.randn(2, 3, 4, 5)
+    same(function, x)
+    with wb.no_grad():
+        found = wb.compile(function)(x)
+    assert (found.q_scale(), found.q_zero_point()) == (0.1, 30)
+
+
+def test_an_op_without_a_step_goes_from_codes_to_codes_by_itself() -> None:
+    def function(x: Any) -> Any:
+        codes = wb.quantize_per_tensor(x, 0.05, 100, wb.quint8)
+        return codes.sort(0)[0].relu().dequantize()
+
+    program = same(function, wb.randn(40, 50))
+    assert list(program.eager) == ["sort"] and program.steps["look up codes own"] == 1
+    assert program.eager["sort"] == "sort has no step on codes"
+
+
+def test_functions_of_one_value_are_tables() -> None:
+    def function(x: Any) -> Any:
+        codes = wb.quantize_per_tensor(x, 0.05, 100, wb.quint8)
+        return wb.sigmoid(codes).dequantize() + nn.functional.hardtanh(codes, -1.0, 1.0).dequantize()
+
+    program = same(function, wb.randn(40, 50))
+    assert program.steps["look up codes own"] == 2 and not program.eager
+
+
+def test_moves_and_joins_take_codes_along() -> None:
+    def function(x: Any) -> Any:
+        codes = wb.quantize_per_tensor(x, 0.05, 100, wb.quint8)
+        turned = codes.permute(0, 2, 1)
+        return wb.cat([turned, turned.relu()], 1).reshape(-1, 6).dequantize()
+
+    program = same(function, wb.randn(2, 3, 4))
+    assert not program.eager
+
+
+def test_signed_codes_come_and_go() -> None:
+    program = same(lambda x: wb.quantize_per_tensor(x, 0.05, -3, wb.qint8).dequantize(), wb.randn(3, 100))
+    assert program.gives["qint8"] == 1 and not program.eager
+
+
+def test_another_engine_is_another_program() -> None:
+    wb.manual_seed(5)
+    x = wb.randn(2, 3, 8, 8)
+    model = by_graph(nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU()).eval(), x)
+    compiled, before = wb.compile(model), wb.backends.quantized.engine
+    try:
+        for name in ("x86", "qnnpack", "x86"):
+            wb.backends.quantized.engine = name
+            with wb.no_grad():
+                np.testing.assert_array_equal(compiled(x).numpy(), model(x).numpy())
+    finally:
+        wb.backends.quantized.engine = before
+    assert wb.compiler.explain(compiled).calls == {"compiled": 3}
+
+
+def test_nan_and_infinities_become_the_codes_of_eager() -> None:
+    x = wb.tensor([float("nan"), float("inf"), float("-inf"), 1e30, -0.0] * 20)
+    same(lambda x: wb.quantize_per_tensor(x, 0.05, 7, wb.quint8).dequantize(), x)
+
+
+def test_views_and_strides_are_read_as_they_are() -> None:
+    model = by_graph(nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU()).eval(), wb.randn(2, 3, 8, 8))
+    wide = wb.randn(2, 8, 16, 3)
+    same(model, wide[:, :, ::2].permute(0, 3, 1, 2))
+
+
+def test_another_weight_is_noticed() -> None:
+    wb.manual_seed(6)
+    x = wb.randn(1, 3, 8, 8)
+    model, other = (by_graph(nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU()).eval(), x) for _ in range(2))
+    compiled = wb.compile(model)
+    with wb.no_grad():
+        before = compiled(x).numpy().copy()
+        model.load_state_dict(other.state_dict())
+        after = compiled(x).numpy()
+        np.testing.assert_array_equal(after, model(x).numpy())
+    assert not np.array_equal(before, after)
+
+
+def test_hooks_of_the_user_run_beside_those_that_quantize() -> None:
+    model = q.prepare(wb.models.DigitsNet().eval(), q.get_default_qconfig("x86"))
+    x, seen = wb.rand(2, 1, 28, 28), []
+    with wb.no_grad():
+        model(x)
+        compiled = wb.compile(q.convert(model))
+        first = compiled(x)
+        with compiled.register_forward_hook(lambda module, inputs, output: seen.append(output.shape)):
+            second = compiled(x)
+        compiled(x)
+    assert seen == [(2, 10)]
+    np.testing.assert_array_equal(first.numpy(), second.numpy())
+    assert wb.compiler.explain(compiled).calls["compiled"] == 2
+
+
+@pytest.mark.parametrize("sizes", [(7, 7), (1, 8), (3, 1), (9, 2)])
+def test_means_of_planes(sizes: tuple[int, int]) -> None:
+    def function(x: Any) -> Any:
+        codes = wb.quantize_per_tensor(x, 0.013, 100, wb.quint8)
+        return nn.functional.adaptive_avg_pool2d(codes, 1).dequantize()
+
+    program = same(function, wb.randn(3, 70, *sizes))
+    # Of more values the op makes one product.
+    assert bool(program.eager) == (max(sizes) > 8)

@@ -1,0 +1,182 @@
+"""How ops on codes become steps: one rule each, by the op's record; scales and zero points are told to the steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dtypes import qint8, quint8
+from workbench.base.quantized_array import QuantizedArray
+from workbench.compiler.codings import Coding, is_coded
+from workbench.compiler.groups import Group
+from workbench.compiler.lowering import Lowering, NotLowered, Rule
+from workbench.core.op import Op, ops
+from workbench.graph.blocks import Node, Value
+from workbench.graph.passes.fuse_codes import table_of
+from workbench.ops.quantized.convolution import packed_convolution, split
+from workbench.ops.quantized.engines import requantization
+from workbench.ops.quantized.linear import packed_linear
+from workbench.ops.quantized.requantize import fits_kernel
+
+__all__ = ["CODE_RULES", "code_rule"]
+
+Sum = tuple[float, int, float, int, float, int, int, int, bool]
+"""Scale and zero point of both operands and of the sum, its bounds, and whether it is rectified, as steps are told."""
+
+
+def code_rule(node: Node) -> Rule | None:
+    """Return the rule of a node that reads or gives codes; None where it has none."""
+    found = None if node.op is None else CODE_RULES.get(node.op)
+    if (
+        found is None
+        and node.op is not None
+        and "elementwise" in node.op.properties
+        and len(node.values) == 1
+    ):
+        return _table
+    return found
+
+
+def _quantize(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    told = node.params
+    if told["dtype"] not in (quint8, qint8):
+        raise NotLowered(f"it gives {told['dtype'].name}")
+    return int(
+        low.program.quantize(
+            low.slot(node.inputs[0]), told["scale"], told["zero_point"], told["qmin"], told["qmax"], told["dtype"].name
+        )
+    )  # fmt: skip
+
+
+def _dequantize(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    if len(group.nodes) > 1:
+        terms = [one for one in group.nodes if one.op is ops.dequantize]
+        both = [one.inputs[0] for one in terms]
+        return int(low.program.sum_of_codes(*map(low.slot, both), _sum(low, group, *both)))
+    coding = low.coded(node.inputs[0])
+    return int(low.program.dequantize(low.slot(node.inputs[0]), coding.scale, coding.zero_point))
+
+
+def _sum(low: Lowering, group: Group, own: Value, other: Value) -> Sum:
+    """Return what a step is told of the sum that stands at the end of a group."""
+    last = group.nodes[-1].params
+    one, two = low.coded(own), low.coded(other)
+    relu = any(node.op is ops.relu for node in group.nodes)
+    return (
+        one.scale, one.zero_point, two.scale, two.zero_point, last["scale"], last["zero_point"], last["qmin"],
+        last["qmax"], relu,
+    )  # fmt: skip
+
+
+def _weight(low: Lowering, node: Node) -> tuple[QuantizedArray, Any, Coding]:
+    """Return the weight and the bias of a layer, and what the codes stand for that it reads."""
+    value, weight, *bias = node.inputs
+    held = low.constants.get(weight)
+    numbers = [low.constants.get(one) for one in bias if one is not None]
+    if not isinstance(held, QuantizedArray) or any(type(one) is not np.ndarray for one in numbers):
+        raise NotLowered("its weights are no constants")
+    coding = low.coded(value)
+    if not fits_kernel(coding.array(np.empty(0, coding.dtype.numpy)), held):
+        raise NotLowered("only unsigned codes of values, and signed ones of weights around zero, have a step")
+    return held, numbers[0] if numbers else None, coding
+
+
+def _told(coding: Coding, params: dict[str, Any], kind: str) -> tuple[Any, ...]:
+    scale, zero = params["scale"], params["zero_point"]
+    return (
+        coding.scale, coding.zero_point, 1.0 if scale is None else scale, zero, params["relu"], params["qmax"],
+        requantization(kind),
+    )  # fmt: skip
+
+
+def _convolution(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    params = low.params(node)
+    if params["scale"] is None:
+        raise NotLowered("it gives numbers")
+    weight, bias, coding = _weight(low, node)
+    geometry, _ = split(params)
+    layer = packed_convolution(weight, bias, geometry).native
+    added, told = -1, None
+    if len(group.nodes) > 1:
+        own = node.outputs[0]
+        other = next(
+            one.inputs[0] for one in group.nodes if one.op is ops.dequantize and one.inputs[0] is not own
+        )
+        added, told = low.slot(other), _sum(low, group, own, other)
+    codes = _told(coding, params, "convolution")
+    return int(
+        low.program.quantized_convolution(
+            low.slot(node.inputs[0]), layer, codes, params["qmin"], params["pool"], told, added
+        )
+    )
+
+
+def _linear(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    params = low.params(node)
+    weight, bias, coding = _weight(low, node)
+    codes = _told(coding, params, "linear")
+    layer = packed_linear(weight, bias).native
+    return int(
+        low.program.quantized_linear(
+            low.slot(node.inputs[0]), layer, codes, params["qmin"], params["scale"] is not None
+        )
+    )
+
+
+def _max_pool(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    params = low.params(node)
+    sizes = [tuple(params[one]) for one in ("kernel", "stride", "padding", "dilation")]
+    if node.values[0].tensor.dtype is not quint8:
+        raise NotLowered("only unsigned codes have a step")
+    return int(low.program.quantized_max_pool(low.slot(node.inputs[0]), *sizes))
+
+
+_FEW = 8
+"""So many values of a row, or a column, the op adds up one after the other."""
+
+
+def _mean(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    params, sizes = low.params(node), low.shape(node.inputs[0])
+    if params["mode"] != "area" or low.shape(node.outputs[0])[2:] != (1, 1) or max(sizes[2:]) > _FEW:
+        raise NotLowered(f"only means of planes of up to {_FEW} by {_FEW} codes have a step")
+    coding = low.coded(node.inputs[0])
+    return int(low.program.mean_of_codes(low.slot(node.inputs[0]), coding.scale, coding.zero_point))
+
+
+def _table(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    (value,) = node.values
+    if not is_coded(value) or not is_coded(node.outputs[0]) or node.outputs[0].tensor.dtype is not quint8:
+        raise NotLowered("only functions from unsigned codes to such are tables")
+    assert node.op is not None
+    coding = low.coded(value)
+    found = None
+    if coding.dtype is quint8:
+        found = table_of(node.op, low.params(node), coding.scale, coding.zero_point)
+    result = low.coded(node.outputs[0])
+    if found is None or (found.scale, found.zero_point) != (result.scale, result.zero_point):
+        raise NotLowered("nobody says what it gives for each code")
+    return int(low.program.look_up(low.slot(value), np.ascontiguousarray(found.codes)))
+
+
+def _cat(low: Lowering, group: Group) -> int:
+    node = group.nodes[0]
+    if len({low.coded(one) for one in node.values}) > 1:
+        raise NotLowered("the codes that it joins stand for different numbers")
+    parts = [low.slot(one) for one in node.values]
+    return int(low.program.concatenate(parts, low.params(node)["dim"] % len(low.shape(node.values[0]))))
+
+
+CODE_RULES: dict[Op, Rule] = {
+    ops.quantize_per_tensor: _quantize, ops.dequantize: _dequantize, ops.quantized_conv2d: _convolution,
+    ops.quantized_linear: _linear, ops.max_pool2d: _max_pool, ops.quantized_max_pool2d: _max_pool,
+    ops.resample: _mean, ops.cat: _cat,
+}  # fmt: skip
+"""What has a step on codes, beside what moves them (`groups.MOVES`) and functions of one value, which are tables."""
