@@ -66,3 +66,27 @@ def prepared(fused: Any, images: Any) -> Any:
     with wb.no_grad():
         made(images)
     return made
+
+
+@pytest.fixture(scope="session")
+def digits() -> Any:
+    """Digits of 12 by 12 pixels: pairs (images, labels) to train with, to calibrate with, and to test with."""
+    train, test = wb.data.digits()
+    images, labels = train[:640]
+    seen, known = test[:256]
+    small = (images[:, :, 2:26:2, 2:26:2], labels), (seen[:, :, 2:26:2, 2:26:2], known)
+    return small[0], (small[0][0][:128], small[0][1][:128]), small[1]
+
+
+@pytest.fixture(scope="session")
+def trained(digits: Any) -> Any:
+    """The small network after some steps on digits, in use; nobody changes it."""
+    wb.manual_seed(0)
+    made = Small()
+    optimizer = wb.optim.Adam(made.parameters(), lr=0.01)
+    images, labels = digits[0]
+    for at in [*range(0, 640, 64)] * 6:
+        optimizer.zero_grad()
+        wb.nn.functional.cross_entropy(made(images[at : at + 64]), labels[at : at + 64]).backward()
+        optimizer.step()
+    return made.eval()

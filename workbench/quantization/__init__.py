@@ -67,6 +67,7 @@ from workbench.quantization.qconfig_mapping import *  # noqa: F403
 from workbench.quantization.quantize_fx import convert_fx, fuse_fx, prepare_fx, prepare_qat_fx
 from workbench.quantization.rescaling import equalize, smooth
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper, add_quant_dequant
+from workbench.quantization.tuning import adaround, correct_bias
 from workbench.quantization.weight_only import WeightOnlyLinear, quantize_weights
 from workbench.quantization.workflow import fuse_automatically, quantize
 
@@ -91,6 +92,7 @@ __all__ = [
     "quantize_dynamic", "quantize_qat", "quantize_weights", "quantized", "smooth", "sqnr", "swap_module", "unobserved",
     "update_bn_stats", "weight_only",
 ]  # fmt: skip
+__all__ += ["adaround", "correct_bias"]
 __all__ += default_fake_quantize.__all__
 __all__ += default_observers.__all__
 __all__ += [name for name in qconfig.__all__ if name != "BACKENDS"]

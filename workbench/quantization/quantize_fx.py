@@ -32,7 +32,7 @@ from workbench.quantization.graph_mode.observing import (
     kept_plan,
     plan,
 )
-from workbench.quantization.graph_mode.statements import statements
+from workbench.quantization.graph_mode.statements import Statement, statements
 from workbench.quantization.mappings import get_default_qat_module_mappings
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.qconfig import QConfig
@@ -136,6 +136,46 @@ def _configure(module: GraphModule, mapping: QConfigMapping) -> None:
         place = (path if node.op != "call_module" else path.rpartition(".")[0], kind)
         counts[place] = counts.get(place, -1) + 1
         node.meta["qconfig"] = mapping.for_module(path, kind, counts[place], place[0])
+        node.meta["place"] = (path, place[0], kind, counts[place])
+
+
+def float_graph(model: Any, *inputs: Any) -> GraphModule:
+    """Return the graph of a model in use as it is before it is observed: layers, normalisations folded, joined.
+
+    >>> import workbench as wb
+    >>> model = wb.nn.Sequential(wb.nn.Linear(4, 3), wb.nn.ReLU()).eval()
+    >>> [type(one).__name__ for one in float_graph(model, wb.ones(1, 4)).children()]
+    ['LinearReLU']
+    """
+    require_use(model)
+    module = _traced(model, None, inputs)
+    _as_layers(module, inputs)
+    fuse_graph(module, training=False)
+    module.delete_all_unused_submodules()
+    module.recompile()
+    return module
+
+
+def _stated(
+    module: GraphModule, inputs: tuple[Any, ...], backend: BackendConfig | None
+) -> tuple[dict[Node, Statement], dict[Node, Any]]:
+    """Return what each node does to codes, and the qconfig of those that the backend takes."""
+    said = statements(module, inputs)
+    known = get_native_backend_config() if backend is None else backend
+    return said, {node: node.meta.get("qconfig") if known.takes(module, node) else None for node in said}
+
+
+def configured_graph(
+    model: Any, mapping: QConfigMapping, inputs: tuple[Any, ...]
+) -> tuple[GraphModule, dict[Node, Statement], dict[Node, Any]]:
+    """Return the joined graph of a model in use, not observed, with what its nodes do to codes and their qconfigs."""
+    require_use(model)
+    mapping.check_names([name for name, _ in model.named_modules()])
+    module = _traced(model, None, inputs)
+    _as_layers(module, inputs)
+    _configure(module, mapping)
+    fuse_graph(module, training=False)
+    return module, *_stated(module, inputs, None)
 
 
 def _prepared(
@@ -161,9 +201,7 @@ def _prepared(
                 layer.qconfig = config
                 module.set_submodule(str(node.target), swap_module(layer, table))
         module.recompile()
-    said = statements(module, inputs)
-    known = get_native_backend_config() if backend is None else backend
-    chosen = {node: node.meta.get("qconfig") if known.takes(module, node) else None for node in said}
+    said, chosen = _stated(module, inputs, backend)
     made = plan(said, chosen)
     if not any(
         own.way in ("layer", "computed") for node, own in said.items() if node in made.coded

@@ -1,0 +1,107 @@
+"""One graph that computes what each choice of layers in codes would give: the same as converting that choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import nn
+from workbench import quantization as q
+from workbench.nn import functional as F
+from workbench.quantization.batches import batches_of
+from workbench.quantization.simulation.simulated import Simulated
+
+MAPPING = q.get_default_qconfig_mapping("onednn")
+
+
+class Functions(nn.Module):
+    """Sums, joins, a fixed range and a weight of its own between layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm, self.side = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.Conv2d(3, 4, 1)
+        self.body = nn.Sequential(nn.Linear(8, 8), nn.GELU(), nn.LayerNorm(8))
+        self.weight = nn.Parameter(wb.randn(5, 8) * 0.3)
+
+    def forward(self, x: Any) -> Any:
+        x = F.relu(F.relu(self.norm(self.conv(x))) + self.side(x))
+        x = wb.cat([F.avg_pool2d(x, 2), F.max_pool2d(x, 2)], dim=1).mean([2, 3])
+        return F.linear(self.body(x) + 1.0, self.weight).sigmoid()
+
+
+@pytest.fixture
+def net() -> Any:
+    wb.manual_seed(0)
+    return Functions().eval()
+
+
+@pytest.fixture
+def x() -> Any:
+    wb.manual_seed(1)
+    return wb.randn(16, 3, 8, 8)
+
+
+def converted(model: Any, mapping: Any, x: Any) -> Any:
+    prepared = q.prepare_fx(model, mapping, (x[:1],))
+    with wb.no_grad():
+        prepared(x)
+        return q.convert_fx(prepared)(x)
+
+
+def test_everything_and_nothing(net: Any, x: Any) -> None:
+    made = Simulated(net, MAPPING, batches_of(x))
+    with wb.no_grad():
+        plain = net(x)
+    np.testing.assert_allclose(made.run(x).numpy(), plain.numpy(), atol=1e-6)
+    np.testing.assert_allclose(made.run(x, {}).numpy(), plain.numpy(), atol=1e-6)
+    whole, integer = made.run(x, made.everything()), converted(net, MAPPING, x)
+    # Sums are rounded once in integer kernels, and twice here: a code apart here and there.
+    assert q.sqnr(integer, whole) > q.sqnr(plain, integer) + 6
+    assert q.sqnr(plain, whole) == pytest.approx(q.sqnr(plain, integer), abs=1.5)
+    assert {part.name for part in made.parts} >= {
+        "conv",
+        "side",
+        "body.0",
+        "body.1",
+        "body.2",
+        "add",
+        "linear_layer",
+    }
+
+
+@pytest.mark.parametrize("name", ["conv", "side", "body.0", "linear_layer", "add", "body.1"])
+def test_a_choice_computes_what_converting_it_would(net: Any, x: Any, name: str) -> None:
+    made = Simulated(net, MAPPING, batches_of(x))
+    for chosen in ({name: None}, {one: None for one in made.everything() if one != name}):
+        integer = converted(net, made.mapping(chosen), x)
+        with wb.no_grad():
+            plain = net(x)
+        ratio = q.sqnr(plain, integer)
+        assert q.sqnr(integer, made.run(x, chosen)) > ratio + 6
+        assert q.sqnr(plain, made.run(x, chosen)) == pytest.approx(ratio, abs=2)
+
+
+def test_weights_of_other_bits_and_the_model_stays(net: Any, x: Any) -> None:
+    made = Simulated(net, MAPPING, batches_of(x))
+    before = {name: one.numpy().copy() for name, one in net.state_dict().items()}
+    four = q.bits_qconfig(8, 4)
+    fine, coarse = (made.run(x, {"side": config}) for config in (None, four))
+    with wb.no_grad():
+        assert q.sqnr(net(x), fine) > q.sqnr(net(x), coarse) + 6
+    assert np.unique(made.weight(made["side"], four).int_repr().numpy()).size <= 16
+    for name, one in net.state_dict().items():
+        np.testing.assert_array_equal(one.numpy(), before[name])
+    np.testing.assert_array_equal(made["side"].layer.weight.detach().numpy(), before["side.weight"])
+    assert made["side"].weights == 12 and made["add"].weights == 0
+
+
+def test_models_that_cannot_be_simulated(net: Any, x: Any) -> None:
+    with pytest.raises(wb.QuantizationError, match=r"Call model\.eval\(\) first"):
+        Simulated(net.train(), MAPPING, batches_of(x))
+    with pytest.raises(
+        wb.QuantizationError, match="has no layer that becomes codes: there is nothing to quantize"
+    ):
+        Simulated(nn.Sequential(nn.ReLU(), nn.MaxPool2d(2)).eval(), MAPPING, batches_of(x))

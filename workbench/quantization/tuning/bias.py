@@ -1,0 +1,181 @@
+"""Bias correction: what codes add to the mean of a layer's output, channel by channel, is taken off its bias."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.base.errors import QuantizationError
+from workbench.core import dispatch
+from workbench.core.value import labelled, new
+from workbench.fx import GraphModule
+from workbench.nn import Module, Parameter
+from workbench.nn import functional as F
+from workbench.ops.quantized.quantize import DEQUANTIZE
+from workbench.quantization import quantized
+from workbench.quantization.batches import Batch, batches_of
+from workbench.quantization.convert import convert
+from workbench.quantization.graph_mode.fusion import require_use
+from workbench.quantization.graph_mode.observing import is_prepared as is_prepared_graph
+from workbench.quantization.intrinsic.modules import weighted_layer
+from workbench.quantization.mappings import WEIGHTED
+from workbench.quantization.quantize_fx import convert_fx, float_graph
+from workbench.quantization.tuning.places import is_prepared, paused, require_prepared, watching
+from workbench.quantization.workflow import fuse_automatically
+
+__all__ = ["correct_bias"]
+
+Array = np.ndarray[Any, Any]
+
+_INTEGER = (
+    quantized.Linear,
+    quantized.Conv1d,
+    quantized.Conv2d,
+    quantized.Conv3d,
+    quantized.ConvTranspose1d,
+    quantized.ConvTranspose2d,
+    quantized.ConvTranspose3d,
+)
+"""Integer layers with a weight; joined ones are kinds of these."""
+
+
+def correct_bias(model: Module, float_model: Module, data: Any) -> Any:
+    """Return a copy of a quantized `model` whose layers have the mean outputs of `float_model`, channel by channel.
+
+    b'[o] = b[o] - mean(W̃·x̃ - W·x)[o], before a rectifier: x and x̃ are what the layer is given in the two models, W̃ is
+    the weight as codes stand for it. Layers are corrected in their order, each with those before it corrected. `model`
+    is prepared and calibrated, or converted, by layers (`prepare`, `convert`, `quantize`) or as a graph (`prepare_fx`,
+    `convert_fx`); what is prepared is measured as it would be converted. `float_model` is the model before, fused or
+    not; `data` gives batches, of which labels are left aside. A layer without a bias gets one.
+
+    Raises `QuantizationError` for a model in training, for one that has no integer layer, where the two have no layer
+    in common, without data, and for NaN or infinite values.
+
+    M. Nagel and others, *Data-free quantization through weight equalization and bias correction*, 2019, section 4.2.
+
+    >>> import workbench as wb
+    >>> model, x = wb.nn.Sequential(wb.nn.Linear(8, 4), wb.nn.ReLU(), wb.nn.Linear(4, 2)).eval(), wb.rand(64, 8)
+    >>> better = correct_bias(wb.quantization.quantize(model, [x]), model, x)
+    >>> bool((better(x) - model(x)).mean(0).abs().max() < 0.02)
+    True
+    """
+    if not isinstance(float_model, Module):
+        raise QuantizationError(f"the model before is a module, and {type(float_model).__name__} was given")
+    require_use(float_model)
+    batches = batches_of(data)
+    made = copy.deepcopy(model)
+    prepared = is_prepared(made)
+    if prepared:
+        require_prepared(made, "correct_bias")
+    by_graph = isinstance(made, GraphModule)
+    integer = _converted(made) if prepared else made
+    with dispatch.no_grad():
+        before = (
+            float_graph(float_model, batches[0].inputs)
+            if by_graph
+            else fuse_automatically(float_model, batches[0].inputs)
+        )
+    pairs = _pairs(integer, before)
+    wanted = _means({path: weighted_layer(layer) for path, (_, layer) in pairs.items()}, before, batches)
+    for path, (layer, _) in pairs.items():
+        found = _means({path: layer}, integer, batches, _computed)
+        _add(layer, wanted[path] - found[path])
+        if prepared:
+            _add(weighted_layer(made.get_submodule(path)), wanted[path] - found[path])
+    return made
+
+
+def _converted(prepared: Any) -> Any:
+    return convert_fx(prepared) if is_prepared_graph(prepared) else convert(prepared, remove_qconfig=False)
+
+
+def _pairs(integer: Any, before: Any) -> dict[str, tuple[Any, Any]]:
+    """Return the integer layers that the model before has, too, by path, in the order of the model."""
+    layers = [(path, one) for path, one in integer.named_modules() if isinstance(one, _INTEGER)]
+    if not layers:
+        raise QuantizationError(
+            "the model has no integer layer with a weight, and no observers: give what prepare, prepare_fx, convert, "
+            "convert_fx or quantize returned"
+        )
+    known = dict(before.named_modules())
+    found = {}
+    for path, one in layers:
+        # `quantize` wraps a model, and calls it `module`.
+        own = known.get(path, known.get(path.removeprefix("module.")))
+        if own is not None and isinstance(own, WEIGHTED):
+            found[path] = one, own
+    if not found:
+        raise QuantizationError(
+            "the two models have no layer with a weight in common: give the model that was quantized, as it was before"
+        )
+    return found
+
+
+def _computed(layer: Any, arguments: tuple[Any, ...], output: Any) -> Any:
+    """Return what an integer layer computes before it is rectified and rounded."""
+    x, weight = DEQUANTIZE(arguments[0]), DEQUANTIZE(layer.weight)
+    bias = layer.bias
+    if isinstance(layer, quantized.Linear):
+        return F.linear(x, weight, bias)
+    function = getattr(layer, "function", "conv2d")
+    settings = {name: getattr(layer, name) for name in ("stride", "padding", "dilation", "groups")}
+    if "transpose" in function:
+        settings["output_padding"] = layer.output_padding
+    return getattr(F, function)(x, weight, bias, **settings)
+
+
+def _output(layer: Any, arguments: tuple[Any, ...], output: Any) -> Any:
+    return output
+
+
+def _means(
+    layers: dict[str, Any], model: Any, batches: list[Batch], value: Callable[..., Any] = _output
+) -> dict[str, Array]:
+    """Return the mean of each channel of what layers compute, over all batches."""
+    sums: dict[str, Array] = {}
+    counts: dict[str, int] = {}
+
+    def hook(path: str) -> Callable[..., None]:
+        def add(layer: Any, arguments: tuple[Any, ...], output: Any) -> None:
+            rows = _rows(layer, np.asarray(value(layer, arguments, output).detach().payload))
+            sums[path] = sums.get(path, 0.0) + rows.sum(1)
+            counts[path] = counts.get(path, 0) + rows.shape[1]
+
+        return add
+
+    with paused(), watching({layer: hook(path) for path, layer in layers.items()}):
+        for batch in batches:
+            model(batch.inputs)
+    missed = [path for path in layers if not counts.get(path)]
+    if missed:
+        raise QuantizationError(
+            f"{', '.join(missed)} was never called: the data must reach every layer that is corrected"
+        )
+    found = {path: total / counts[path] for path, total in sums.items()}
+    for path, mean in found.items():
+        if not np.isfinite(mean).all():
+            raise QuantizationError(f"{path} computes NaN or infinite values: there is no mean to correct by")
+    return found
+
+
+def _rows(layer: Any, values: Array) -> Array:
+    """Return values as [channels, the rest]: those of linear layers lie in the last dim, others' before the places."""
+    axis = -1 if hasattr(layer, "out_features") else -1 - len(layer.kernel_size)
+    return np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1).astype(np.float64)
+
+
+def _add(layer: Any, change: Array) -> None:
+    bias = layer.bias
+    before = np.zeros(change.shape, np.float32) if bias is None else np.asarray(bias.detach().payload)
+    values = (before + change).astype(np.float32)
+    if bias is not None:
+        bias.payload = values
+        return
+    label = ("out_features",) if hasattr(layer, "out_features") else ("out_channels",)
+    if isinstance(layer, _INTEGER):
+        layer.register_buffer("bias", labelled(new(values), label))
+    else:
+        layer.bias = Parameter(new(values))
