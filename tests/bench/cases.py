@@ -14,6 +14,7 @@ from torch.ao import quantization as torch_quantization
 import workbench as wb
 from tests.bench.compiled_cases import compiled_cases
 from tests.bench.data_cases import data_cases
+from tests.bench.file_cases import file_cases
 from tests.bench.graph_cases import graph_cases
 from tests.bench.measure import Case, Work
 from tests.bench.observing_cases import observing_cases
@@ -220,6 +221,7 @@ def cases() -> Iterator[Case]:
     )
     yield Case("int8 forward, batch 64, trained", "torch int8", 1.0, lambda: (_int8_ours(), _int8_theirs()))
     yield from quantized_cases()
+    yield from file_cases()
     yield from observing_cases()
     yield Case("calibration, watched live", "not watched", 1.05, _calibration(True))
     yield Case("calibration, nobody listening", "no bus at all", 1.02, _calibration(False))

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench import models
+from workbench import models, nn
 from workbench.base.errors import WeightsError
 from workbench.graph import Graph, GraphError, parse, passes, text, trace
 from workbench.interop.archive import load_graph, read_metadata, save_graph
 from workbench.interop.stored_zip import ALIGNMENT
+from workbench.utils._pytree import tree_leaves
 
 PICTURE = {"N": 1, "C": 3, "H": 64, "W": 64}
 WHOLE: dict[str, Any] = {
@@ -73,17 +74,88 @@ def test_every_model_there_and_back(name: str, mmap: bool, tmp_path: Path) -> No
     same(again(x), expected)
 
 
-def test_codes_keep_their_scales(tmp_path: Path) -> None:
-    x = wb.randn(N=8, C=1, H=28, W=28)
+def by_layers(x: Any) -> Any:
     prepared = wb.quantization.prepare(wb.quantization.fuse_automatically(models.DigitsNet().eval(), x))
     prepared(x)
-    graph = trace(wb.quantization.convert(prepared), {"N": 4, "C": 1, "H": 28, "W": 28})
+    return wb.quantization.convert(prepared)
+
+
+def as_a_graph(x: Any) -> Any:
+    mapping = wb.quantization.get_default_qconfig_mapping()
+    prepared = wb.quantization.prepare_fx(models.DigitsNet().eval(), mapping, (x,))
+    prepared(x)
+    return wb.quantization.convert_fx(prepared)
+
+
+def weights_alone(bits: int) -> Any:
+    layers = nn.Sequential(nn.Linear(60, 40), nn.ReLU(), nn.Linear(40, 10))
+    return wb.quantization.quantize_weights(layers, bits=bits, group_size=16)
+
+
+CONVERTED = {
+    "by layers": (by_layers, (8, 1, 28, 28)),
+    "as a graph": (as_a_graph, (8, 1, 28, 28)),
+    "linear, in each call": (lambda x: wb.quantization.quantize_dynamic(nn.Sequential(nn.Linear(12, 5))), (3, 12)),
+    "lstm, in each call": (lambda x: wb.quantization.quantize_dynamic(nn.LSTM(6, 5, 2)), (4, 2, 6)),
+    "weights of 4 bits": (lambda x: weights_alone(4), (3, 60)),
+    "weights of 8 bits": (lambda x: weights_alone(8), (3, 60)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("name", CONVERTED)
+def test_converted_models_there_and_back(name: str, mmap: bool, tmp_path: Path) -> None:
+    make, sizes = CONVERTED[name]
+    x = wb.randn(*sizes)
+    graph = trace(make(x), x)
     save_graph(graph, tmp_path / "int8.wb")
-    again = load_graph(tmp_path / "int8.wb")
+    again = load_graph(tmp_path / "int8.wb", mmap=mmap)
     assert text(again) == text(graph)
     for one, other in zip(graph.held().values(), again.held().values(), strict=True):
         same(one, other)
-    same(again(x), graph(x))
+    found, wanted = again(x), graph(x)
+    for one, other in zip(*(tree_leaves(each) for each in (found, wanted)), strict=True):
+        same(one, other)
+
+
+def test_codes_take_their_bits(tmp_path: Path) -> None:
+    layer = nn.Linear(512, 512, bias=False)
+    graphs = {
+        32: trace(layer, wb.ones(1, 512)),
+        8: trace(
+            wb.quantization.quantize_weights(nn.Sequential(layer), bits=8, group_size=128), wb.ones(1, 512)
+        ),
+        4: trace(
+            wb.quantization.quantize_weights(nn.Sequential(layer), bits=4, group_size=128), wb.ones(1, 512)
+        ),
+    }
+    sizes = {bits: len(written(graph)) for bits, graph in graphs.items()}
+    assert sizes[8] < 0.27 * sizes[32] and sizes[4] < 0.15 * sizes[32]
+
+
+def test_packed_codes_are_held_against_their_sizes(tmp_path: Path) -> None:
+    path = tmp_path / "four.wb"
+    save_graph(trace(weights_alone(4), wb.ones(3, 60)), path)
+    with zipfile.ZipFile(path) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    told = next(name for name in entries if name.endswith("graph.json"))
+    for before, after, why in (
+        (b"60\n   ]", b"64\n   ]", "bytes for 2560 codes of 4 bits"),
+        (b'"quint4x2"', b'"quint8"', "no codes of quint8 have the sizes"),
+        (b"60\n   ]", b"-60\n   ]", "no codes of quint4x2 have the sizes"),
+        (
+            b'"labels": [',
+            b'"labels": [1,',
+            "its labels are .1, 'out_features', 'in_features'., and it has 2 dims",
+        ),
+    ):
+        assert before in entries[told]
+        damaged = io.BytesIO()
+        with zipfile.ZipFile(damaged, "w") as archive:
+            for name, content in entries.items():
+                archive.writestr(name, content.replace(before, after) if name == told else content)
+        with pytest.raises(WeightsError, match=why):
+            wb.load(io.BytesIO(damaged.getvalue()))
 
 
 @pytest.mark.parametrize(
@@ -193,8 +265,8 @@ def with_keys(**keys: Any) -> Any:
     [
         (
             "workbench.json",
-            with_keys(version=2),
-            "it is of version 2, and this workbench reads versions up to 1",
+            with_keys(version=3),
+            "it is of version 3, and this workbench reads versions up to 2",
         ),
         ("workbench.json", with_keys(version="1"), "it is no workbench graph"),
         ("workbench.json", with_keys(version=True), "it is no workbench graph"),

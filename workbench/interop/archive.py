@@ -8,6 +8,7 @@ reads and checks; ``weights.safetensors`` has its tensors. Each entry has a chec
 from __future__ import annotations
 
 import json
+import math
 import os
 import zipfile
 from collections.abc import Mapping
@@ -15,11 +16,11 @@ from typing import Any, BinaryIO, TypeGuard
 
 import numpy as np
 
-from workbench.base.dtypes import as_dtype, is_dtype
+from workbench.base.dtypes import DType, as_dtype, is_dtype
 from workbench.base.errors import QuantizationError, WeightsError, short
 from workbench.base.files import open_file, replacing
 from workbench.base.public import words
-from workbench.base.quantized_array import QuantizedArray
+from workbench.base.quantized_array import PackedArray, QuantizedArray
 from workbench.core.value import labelled, new
 from workbench.graph import Graph, GraphError, check, parse, text
 from workbench.interop import safetensors
@@ -41,10 +42,12 @@ MANIFEST = "workbench.json"
 """The entry that says what the archive is."""
 
 FORMAT = "workbench graph"
-VERSION = 1
+VERSION = 2
+"""The second keeps codes of less than 8 bits packed, and scales of groups as tensors."""
 _GRAPH, _WEIGHTS = "graph.json", "weights.safetensors"
 _MOST_MANIFEST = 1 << 20
 _MOST_GRAPH = 64 << 20
+_OF_GROUPS = ("scale", "zero_point")
 
 
 def save_graph(graph: Graph, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
@@ -128,7 +131,8 @@ def _content(graph: Graph, metadata: Mapping[str, str] | None) -> dict[str, list
     tensors: dict[str, Any] = {}
     special: dict[str, Any] = {}
     for value, tensor in graph.held().items():
-        tensors[value.name], told = _plain(value.name, tensor)
+        found_here, told = _plain(value.name, tensor)
+        tensors |= found_here
         if told:
             special[value.name] = told
     description = {
@@ -136,7 +140,8 @@ def _content(graph: Graph, metadata: Mapping[str, str] | None) -> dict[str, list
         "trainable": [value.name for value, tensor in graph.held().items() if tensor.requires_grad],
         "tensors": special,
     }
-    manifest = {"format": FORMAT, "version": VERSION, "metadata": found}
+    late = any("sizes" in one or "group" in one for one in special.values())
+    manifest = {"format": FORMAT, "version": VERSION if late else 1, "metadata": found}
     return {
         MANIFEST: [_json(manifest, _MOST_MANIFEST, "metadata")],
         _GRAPH: [_json(description, _MOST_GRAPH, "the graph")],
@@ -151,29 +156,44 @@ def _json(content: Any, most: int, part: str) -> bytes:
     return written
 
 
-def _plain(name: str, tensor: Any) -> tuple[Any, dict[str, Any]]:
-    """Return a tensor that safetensors have, and what it stands for where that is another."""
+def _plain(name: str, tensor: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return tensors that safetensors have, by their names, and what they stand for where that is another."""
     payload = tensor.payload
     if isinstance(payload, QuantizedArray):
-        many = payload.axis is not None
-        told = {
-            "dtype": payload.dtype.name,
-            "axis": payload.axis,
-            "scale": payload.scale.tolist() if many else payload.scale,
-            "zero_point": payload.zero_point.tolist() if many else payload.zero_point,
-        }
-        if payload.group is not None:
-            told["group"] = payload.group
-        return labelled(new(np.ascontiguousarray(payload.codes), tensor._names), tensor._labels), told
+        return _codes(name, tensor, payload)
     if not isinstance(payload, np.ndarray):
         raise WeightsError(f"{short(name)} has no numbers that could be written: {type(payload).__name__}")
     if payload.dtype == np.complex128:
         # The format has none of this width: pairs of doubles, without names for the dim of two.
-        return payload.reshape(*payload.shape, 1).view(np.float64), {
-            "dtype": "complex128",
-            "names": tensor._names,
-        }
-    return tensor.detach(), {}
+        pairs = payload.reshape(*payload.shape, 1).view(np.float64)
+        return {name: pairs}, {"dtype": "complex128", "names": tensor._names}
+    return {name: tensor.detach()}, {}
+
+
+def _codes(name: str, tensor: Any, payload: QuantizedArray) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return codes as they lie in memory, and what they stand for: scales of groups are many, and tensors, too."""
+    told: dict[str, Any] = {"dtype": payload.dtype.name, "axis": payload.axis}
+    found: dict[str, Any] = {}
+    if isinstance(payload, PackedArray):
+        found[name] = payload.packed
+        told |= {"sizes": list(payload.shape), "names": tensor._names, "labels": tensor._labels}
+    else:
+        found[name] = labelled(new(np.ascontiguousarray(payload.codes), tensor._names), tensor._labels)
+    if payload.group is not None:
+        told["group"] = payload.group
+        found |= {f"{name}:{word}": _narrow(getattr(payload, word)) for word in _OF_GROUPS}
+        return found, told
+    many = payload.axis is not None
+    for word in _OF_GROUPS:
+        one = getattr(payload, word)
+        told[word] = one.tolist() if many else one
+    return found, told
+
+
+def _narrow(values: Any) -> Any:
+    """Return numbers in half the width where it holds them."""
+    half = values.astype(np.float32 if values.dtype.kind == "f" else np.int32)
+    return half if np.array_equal(half.astype(values.dtype), values) else values
 
 
 def _write(stream: BinaryIO, content: dict[str, list[Any]]) -> None:
@@ -222,7 +242,7 @@ def read_graph(archive: StoredZip) -> Graph:
     for name, one in special.items():
         if name not in tensors or not isinstance(one, dict):
             raise WeightsError(f"{_GRAPH} tells of the tensor {short(name)}, which is not there")
-        tensors[name] = _special(name, tensors[name], one)
+        tensors[name] = _special(name, tensors, one)
     for name in trainable:
         if name not in tensors or (not tensors[name].is_floating_point() and not tensors[name].is_complex()):
             raise WeightsError(f"{_GRAPH} trains {short(name)}, which is no tensor of floats")
@@ -237,9 +257,10 @@ def _texts(found: Any) -> TypeGuard[list[str]]:
     return isinstance(found, list) and all(isinstance(one, str) for one in found)
 
 
-def _special(name: str, tensor: Tensor, told: dict[str, Any]) -> Tensor:
-    """Return the tensor that codes, or pairs of doubles, stand for."""
-    kind, payload = told.get("dtype"), tensor.payload
+def _special(name: str, tensors: dict[str, Any], told: dict[str, Any]) -> Tensor:
+    """Return the tensor that codes, or pairs of doubles, stand for; what stands beside them is taken out."""
+    kind, tensor = told.get("dtype"), tensors[name]
+    payload = tensor.payload
     try:
         if kind == "complex128":
             if payload.dtype != np.float64 or payload.shape[-1:] != (2,):
@@ -249,22 +270,64 @@ def _special(name: str, tensor: Tensor, told: dict[str, Any]) -> Tensor:
             return new(whole, None).rename(*names) if names else new(whole, None)
         if not isinstance(kind, str) or not is_dtype(kind) or not as_dtype(kind).is_quantized:
             raise ValueError(f"there is no type {short(kind)} of codes")
-        axis, scale, zero_point = (told.get(key) for key in ("axis", "scale", "zero_point"))
+        dtype = as_dtype(kind)
+        if "sizes" in told:
+            payload, tensor = _unpacked(payload, told["sizes"], dtype), _named(told)
+        axis, group = told.get("axis"), told.get("group")
         if not (axis is None or (type(axis) is int and 0 <= axis < payload.ndim)):
             raise ValueError(f"it has no axis {short(axis)}")
-        group = told.get("group")
-        if group is not None:
-            if type(group) is not int or axis != payload.ndim - 1:
-                raise ValueError(f"it has no groups of {short(group)} along dim {short(axis)}")
-            scale, zero_point = (np.array(one, np.float64) for one in (scale, zero_point))
-            if not np.any(zero_point % 1):
-                zero_point = zero_point.astype(np.int64)
+        if group is None:
+            scale, zero_point = (_numbers(told.get(word), axis) for word in _OF_GROUPS)
+        elif type(group) is not int or axis != payload.ndim - 1:
+            raise ValueError(f"it has no groups of {short(group)} along dim {short(axis)}")
         else:
-            scale, zero_point = _numbers(scale, axis), _numbers(zero_point, axis)
-        codes = QuantizedArray(payload, scale, zero_point, as_dtype(kind), axis, group)
+            scale, zero_point = (_of_groups(name, word, tensors, told) for word in _OF_GROUPS)
+        codes = QuantizedArray(payload, scale, zero_point, dtype, axis, group)
         return labelled(new(codes, tensor._names), tensor._labels)  # type: ignore[no-any-return]
     except (ValueError, TypeError, QuantizationError) as error:
         raise WeightsError(f"the tensor {short(name)}: {error}") from None
+
+
+def _unpacked(packed: Any, sizes: Any, dtype: DType) -> Any:
+    """Return codes of less than 8 bits, one an entry."""
+    if (
+        not isinstance(sizes, list)
+        or not all(type(one) is int and one >= 0 for one in sizes)
+        or dtype.bits >= 8
+    ):
+        raise ValueError(f"no codes of {dtype.name} have the sizes {short(sizes)}")
+    count, each = math.prod(sizes), 8 // dtype.bits
+    if packed.dtype != np.uint8 or packed.shape != (-(-count // each),):
+        raise ValueError(f"it has {packed.size} bytes for {count} codes of {dtype.bits} bits")
+    shifts = np.arange(0, 8, dtype.bits, dtype=np.uint8)
+    return ((packed[:, None] >> shifts) & np.uint8(2**dtype.bits - 1)).reshape(-1)[:count].reshape(sizes)
+
+
+def _named(told: dict[str, Any]) -> Tensor:
+    """Return a tensor without values, of the names and labels that the codes have."""
+    rank = len(told["sizes"])
+    words: dict[str, Any] = {}
+    for word in ("names", "labels"):
+        found = told.get(word)
+        if found is not None and not (
+            isinstance(found, list)
+            and len(found) == rank
+            and all(one is None or isinstance(one, str) for one in found)
+        ):
+            raise ValueError(f"its {word} are {short(found)}, and it has {rank} dims")
+        words[word] = None if found is None else tuple(found)
+    kept = new(np.zeros((0,) * rank, np.uint8), None)
+    named = kept.rename(*words["names"]) if words["names"] else kept
+    return labelled(named, words["labels"])  # type: ignore[no-any-return]
+
+
+def _of_groups(name: str, word: str, tensors: dict[str, Any], told: dict[str, Any]) -> Any:
+    """Return scales or zero points of groups: a tensor beside the codes, or, as the first version has it, a list."""
+    found = tensors.pop(f"{name}:{word}", None)
+    values = np.array(told.get(word), np.float64) if found is None else found.payload
+    if word == "zero_point" and values.dtype.kind == "f" and not np.any(values % 1):
+        return values.astype(np.int64)
+    return values
 
 
 def _numbers(told: Any, axis: int | None) -> Any:
