@@ -75,7 +75,7 @@ def _conv3d(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
     return F.conv3d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
 
-@LAYERS.put(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+@LAYERS.put(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 def _batch_norm(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
     factor = 0.0 if self.momentum is None else self.momentum
     batch = self.running_mean is None and self.running_var is None
@@ -105,6 +105,16 @@ def _embedding(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
     return F.embedding(input, self.weight, self.padding_idx)
 
 
+@LAYERS.put(nn.EmbeddingBag, where=lambda module: module.max_norm is None)
+def _embedding_bag(  # type: ignore[no-untyped-def]
+    self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
+) -> Tensor:
+    return F.embedding_bag(
+        input, self.weight, offsets, None, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse,
+        per_sample_weights, self.include_last_offset, self.padding_idx,
+    )  # fmt: skip
+
+
 @LAYERS.put(nn.Dropout)
 def _dropout(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
     return F.dropout(input, self.p, self.training, self.inplace)
@@ -120,102 +130,82 @@ def _flatten(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
     return input.flatten(self.start_dim, self.end_dim)
 
 
-@LAYERS.put(nn.ReLU)
-def _relu(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.relu(input, self.inplace)
+@LAYERS.put(nn.RMSNorm)
+def _rms_norm(self, x: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
+    return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
 
-@LAYERS.put(nn.ReLU6)
-def _relu6(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.relu6(input, self.inplace)
+@LAYERS.put(nn.LocalResponseNorm)
+def _local_response_norm(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
+    return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
 
-@LAYERS.put(nn.LeakyReLU)
-def _leaky_relu(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.leaky_relu(input, self.negative_slope, self.inplace)
+@LAYERS.put(nn.Bilinear)
+def _bilinear(self, input1: Tensor, input2: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
+    return F.bilinear(input1, input2, self.weight, self.bias)
 
 
-@LAYERS.put(nn.ELU)
-def _elu(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.elu(input, self.alpha, self.inplace)
-
-
-@LAYERS.put(nn.GELU)
-def _gelu(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.gelu(input, approximate=self.approximate)
-
-
-@LAYERS.put(nn.SiLU)
-def _silu(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.silu(input, self.inplace)
-
-
-@LAYERS.put(nn.Sigmoid)
-def _sigmoid(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return input.sigmoid()
-
-
-@LAYERS.put(nn.Tanh)
-def _tanh(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return input.tanh()
-
-
-@LAYERS.put(nn.Softplus)
-def _softplus(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.softplus(input, self.beta, self.threshold)
-
-
-@LAYERS.put(nn.Hardtanh)
-def _hardtanh(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
-
-@LAYERS.put(nn.Softmax, where=lambda module: module.dim is not None)
-def _softmax(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.softmax(input, self.dim)
-
-
-@LAYERS.put(nn.LogSoftmax, where=lambda module: module.dim is not None)
-def _log_softmax(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.log_softmax(input, self.dim)
-
-
-@LAYERS.put(nn.MaxPool1d, where=lambda module: not module.return_indices)
-def _max_pool1d(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
-
-
-@LAYERS.put(nn.MaxPool2d, where=lambda module: not module.return_indices)
-def _max_pool2d(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
-
-
-@LAYERS.put(nn.AvgPool2d)
-def _avg_pool2d(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.avg_pool2d(
+@LAYERS.put(nn.ConvTranspose1d, where=_plain_padding)
+def _conv_transpose1d(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
+    return F.conv_transpose1d(
         input,
-        self.kernel_size,
+        self.weight,
+        self.bias,
         self.stride,
         self.padding,
-        self.ceil_mode,
-        self.count_include_pad,
-        self.divisor_override,
+        self.output_padding,
+        self.groups,
+        self.dilation,
     )
 
 
-@LAYERS.put(nn.AdaptiveAvgPool2d)
-def _adaptive_avg_pool2d(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.adaptive_avg_pool2d(input, self.output_size)
+@LAYERS.put(nn.ConvTranspose2d, where=_plain_padding)
+def _conv_transpose2d(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
+    return F.conv_transpose2d(
+        input,
+        self.weight,
+        self.bias,
+        self.stride,
+        self.padding,
+        self.output_padding,
+        self.groups,
+        self.dilation,
+    )
 
 
-@LAYERS.put(nn.MSELoss)
-def _mse_loss(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.mse_loss(input, target, reduction=self.reduction)
+@LAYERS.put(nn.ConvTranspose3d, where=_plain_padding)
+def _conv_transpose3d(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
+    return F.conv_transpose3d(
+        input,
+        self.weight,
+        self.bias,
+        self.stride,
+        self.padding,
+        self.output_padding,
+        self.groups,
+        self.dilation,
+    )
 
 
-@LAYERS.put(nn.CrossEntropyLoss)
-def _cross_entropy(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
-    return F.cross_entropy(
-        input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction,
-        label_smoothing=self.label_smoothing,
+def _instance_norm(self, input: Tensor, dims: int) -> Tensor:  # type: ignore[no-untyped-def]
+    alone = input.dim() == dims
+    found = F.instance_norm(
+        input.unsqueeze(0) if alone else input, self.running_mean, self.running_var, self.weight, self.bias,
+        self.training or not self.track_running_stats, 0.0 if self.momentum is None else self.momentum, self.eps,
     )  # fmt: skip
+    return found.squeeze(0) if alone else found
+
+
+@LAYERS.put(nn.InstanceNorm1d)
+def _instance_norm1d(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
+    return _instance_norm(self, input, 2)
+
+
+@LAYERS.put(nn.InstanceNorm2d)
+def _instance_norm2d(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
+    return _instance_norm(self, input, 3)
+
+
+@LAYERS.put(nn.InstanceNorm3d)
+def _instance_norm3d(self, input: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
+    return _instance_norm(self, input, 4)

@@ -10,7 +10,11 @@ from workbench.graph.types import TENSOR, TEXT, Type
 from workbench.jit import guards
 from workbench.jit.kinds import Item
 from workbench.jit.script_modules import ScriptModule
-from workbench.jit.scripting import attention_layers as attention_layers  # in `LAYERS` when they are read
+from workbench.jit.scripting import activation_layers as activation_layers  # in `LAYERS` when they are read
+from workbench.jit.scripting import attention_layers as attention_layers
+from workbench.jit.scripting import loss_layers as loss_layers
+from workbench.jit.scripting import place_layers as place_layers
+from workbench.jit.scripting import pooling_layers as pooling_layers
 from workbench.jit.scripting import recurrent_layers as recurrent_layers
 from workbench.jit.scripting.calls import Arguments
 from workbench.jit.scripting.functions import Signature, give
