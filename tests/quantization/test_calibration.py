@@ -243,7 +243,7 @@ def test_copies_have_no_calibration_and_models_can_go(prepared: Any) -> None:
 
 def test_printed_and_written_as_code(calibration: q.Calibration) -> None:
     calibration.set_range("conv1.output", 0.0, 1.5)
-    assert calibration.code() == "calibration.set_range('conv1.output', 0.0, 1.5)"
+    assert calibration.code().endswith("prepared.calibration.set_range('conv1.output', 0.0, 1.5)")
     text = repr(calibration)
     assert text.startswith("Calibration of Small\n  input: min_val=")
     assert "set by hand" in text

@@ -147,7 +147,7 @@ def test_gestures(model: HistogramModel) -> None:
     assert state.detail.clip_high > 0.05
     assert state.observers[2].overridden
     assert (state.undo, state.redo) == (1, 0)
-    assert state.head.code == "calibration.set_range('0.output', 0.0, 0.5)"
+    assert state.head.code.endswith("\nprepared.calibration.set_range('0.output', 0.0, 0.5)")
     model.handle(UndoEvent("undo"))
     assert (state_of(model).undo, state_of(model).redo) == (0, 1)
     model.handle(RedoEvent("redo"))

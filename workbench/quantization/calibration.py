@@ -5,114 +5,26 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from workbench.base import events
 from workbench.base.dims import near_miss
 from workbench.base.errors import QuantizationError
 from workbench.base.listeners import Listeners
+from workbench.quantization.calibration_changes import Change, Changes, Setting, Side, Step
+from workbench.quantization.calibration_code import code_of
+from workbench.quantization.calibration_entry import Entry
 from workbench.quantization.damage import Damage, Damages
-from workbench.quantization.error_statistics import ChannelValues, ErrorStatistics, density_of
 from workbench.quantization.metrics import Figures, Measurement
-from workbench.quantization.noise import Density
-from workbench.quantization.observed import float_layer
 from workbench.quantization.observer_base import ObserverBase
-from workbench.quantization.points import Point
+from workbench.quantization.observer_settings import factory_of, reset_by
+from workbench.quantization.observer_succession import put_in_place
 from workbench.quantization.prepared_form import form_of
 
 __all__ = ["Calibration", "Change", "Entry"]
 
-MOST_CHANGES = 200
-"""How many changes can be undone."""
-
-Range = tuple[float, float]
-
 _NO_BATCH = "nothing to measure by: give a small batch, Calibration(model, evaluate=(inputs, labels))"
-
-
-@dataclass(frozen=True)
-class Change:
-    """One change of a range: before and after, as set by hand; None means left to the observer."""
-
-    name: str
-    before: Range | None
-    after: Range | None
-    undone: bool = False
-
-
-class Entry:
-    """One observer of a model: what it is called, and the values that it knows."""
-
-    def __init__(self, point: Point) -> None:
-        self.point = point
-        self.name = point.name
-        self.observer = point.observer
-        self.layer = point.layer
-        """The layer whose weight is observed; None for activations."""
-        self.path = point.path
-        """Path of the layer that it belongs to; empty for functions and inputs."""
-        self.nodes = point.nodes
-        """Names of the nodes of the graph whose values, or whose weight, have its scale; empty without a graph."""
-        # Versions begin at 0: nothing is known yet.
-        self._known: tuple[int, ErrorStatistics | None] = (-1, None)
-        self._ratio: tuple[int, float | None] = (-1, None)
-
-    @property
-    def evidence(self) -> ErrorStatistics | None:
-        """The values seen so far, or None where no histogram of them is kept."""
-        version = self.observer.data_version
-        if self._known[0] != version:
-            self._known = version, self._gather()
-        return self._known[1]
-
-    def _gather(self) -> ErrorStatistics | None:
-        observer = self.observer
-        if self.layer is not None:
-            values = float_layer(self.layer).weight.payload
-            if observer.qscheme.per_channel:
-                return ChannelValues(values, getattr(observer, "ch_axis", 0) % values.ndim)
-            found = density_of(values)
-        else:
-            found = observer.density() if hasattr(observer, "density") else None
-        return None if found is None else _Whole(found)
-
-    def range(self) -> Range | None:
-        """Return the ends of the range in force, over all channels; None before the first value."""
-        observer = self.observer
-        if not observer.has_data and observer.override is None:
-            return None
-        if observer.qscheme.per_channel and observer.override is not None:
-            low, high = observer.override
-            least, most = observer.observed_range()
-            # Every range holds 0.
-            return max(low, float(least.min(initial=0))), min(high, float(most.max(initial=0)))
-        low_ends, high_ends = observer.range()
-        return float(low_ends.min()), float(high_ends.max())
-
-    def sqnr(self) -> float | None:
-        """Return the signal to quantization noise ratio under the range in force, in dB; None where it is not known."""
-        version = self.observer.version
-        if self._ratio[0] != version:
-            limits, evidence = self.range(), self.evidence
-            found = None
-            if limits is not None and evidence is not None:
-                found = evidence.sqnr(self.observer.scheme, *limits)
-            self._ratio = version, found
-        return self._ratio[1]
-
-
-@dataclass(frozen=True)
-class _Whole:
-    """Evidence for one range over all values."""
-
-    density: Density
-
-    def sqnr(self, scheme: Any, low: float, high: float) -> float:
-        return self.density.sqnr(scheme, low, high)
-
-    def sqnrs(self, scheme: Any, lows: Any, highs: Any) -> Any:
-        return self.density.sqnrs(scheme, lows, highs)
 
 
 class Calibration:
@@ -147,12 +59,9 @@ class Calibration:
             self.damages = Damages(model, points, self.measurement.arguments, self._measured)
         self.finished = False
         """True once the model was converted."""
-        self.last_change: Change | None = None
         self._by_name = {entry.name: entry for entry in self.entries}
         self._lock = threading.RLock()
-        self._done: list[Change] = []
-        self._taken_back: list[Change] = []
-        self._drag: tuple[str, Range | None] | None = None
+        self._changes = Changes(tuple(self._by_name), self.__getitem__, self._put)
         self._listeners: Listeners[[Calibration]] = Listeners()
         for entry in self.entries:
             entry.observer.watch(self)
@@ -237,79 +146,134 @@ class Calibration:
 
         Raises `QuantizationError`, and changes nothing, for a range that cannot be.
         """
-        observer = self.entry(name).observer
+        self.entry(name)
         with self._lock:
-            before = observer.override
-            observer.set_range(low, high)
-            # From the range before the drag, which is undone as a whole.
-            start = self._drag[1] if self._drag is not None and self._drag[0] == name else before
-            change = Change(name, start, (float(low), float(high)))
-            if final:
-                self._drag = None
-                self._remember(change)
-            else:
-                self._drag = (name, start)
-            self.last_change = change
+            before = self._changes.setting(name)
+            self._changes.put(name, replace(before, range=(low, high)), final)
         self._tell()
+
+    def set_scale(self, name: str, scale: float, zero_point: int) -> None:
+        """Set the range of an observer by scale and zero point: from (quant_min - z)·s to (quant_max - z)·s.
+
+        Raises `QuantizationError`, and changes nothing, for numbers that cannot be.
+        """
+        scheme = self.entry(name).observer.scheme
+        self.set_range(name, *scheme.range_of(scale, zero_point))
 
     def reset_range(self, name: str) -> None:
         """Give the range back to the observer."""
-        observer = self.entry(name).observer
+        self.entry(name)
         with self._lock:
-            change = Change(name, observer.override, None)
-            observer.reset_range()
-            self._drag = None
-            if change.before is not None:
-                self._remember(change)
-                self.last_change = change
+            before = self._changes.setting(name)
+            self._changes.put(name, replace(before, range=None))
         self._tell()
 
-    def _remember(self, change: Change) -> None:
-        self._done = [*self._done, change][-MOST_CHANGES:]
-        self._taken_back = []
+    def choose(self, name: str, **chosen: Any) -> None:
+        """Choose settings of an observer, in force from the next batch on: fields of `ObserverSettings`.
+
+        What was seen is kept as far as the new observer can. Choosing a rule gives it the range, one that was set by
+        hand goes. Raises `QuantizationError`, and changes nothing, for what no observer, or no kernel, can do.
+
+        >>> import workbench as wb
+        >>> prepared = wb.quantization.prepare(wb.models.DigitsNet().eval())
+        >>> prepared.calibration.choose("conv1.output", rule="kl", bits=4)
+        >>> prepared.calibration["conv1.output"].search, prepared.calibration["conv1.output"].quant_max
+        ('kl', 15)
+        """
+        entry = self.entry(name)
+        factory = reset_by(entry.observer, **chosen)
+        if factory.settings["qscheme"].per_channel and entry.layer is None:
+            raise QuantizationError(
+                f"{name} is no weight: integer kernels add up over the channels of what comes in, so its values have "
+                "one scale. Turn per channel on for weights"
+            )
+        with self._lock:
+            kept = None if "rule" in chosen else entry.observer.override
+            self._changes.put(name, Setting(factory, kept))
+        self._tell()
+
+    @property
+    def last_change(self) -> Step | None:
+        """What the last gesture changed."""
+        return self._changes.last
 
     @property
     def undo_count(self) -> int:
         """How many changes can be undone."""
-        return len(self._done)
+        return len(self._changes.done)
 
     @property
     def redo_count(self) -> int:
         """How many changes can be made again."""
-        return len(self._taken_back)
+        return len(self._changes.taken_back)
 
     def undo(self) -> None:
         """Take the last change back. Raises `QuantizationError` if there is none."""
         with self._lock:
-            if not self._done:
-                raise QuantizationError("there is nothing to undo")
-            change = self._done[-1]
-            # First of all: where the range is refused, nothing is forgotten.
-            self._put(change.name, change.before)
-            self._done = self._done[:-1]
-            self._taken_back = [*self._taken_back, change]
-            self.last_change = Change(change.name, change.after, change.before, undone=True)
+            self._changes.undo()
         self._tell()
 
     def redo(self) -> None:
         """Make the change again that was taken back. Raises `QuantizationError` if there is none."""
         with self._lock:
-            if not self._taken_back:
-                raise QuantizationError("there is nothing to redo")
-            change = self._taken_back[-1]
-            # First, for it may refuse: the change is still to be redone then.
-            self._put(change.name, change.after)
-            self._taken_back = self._taken_back[:-1]
-            self._done = [*self._done, change]
-            self.last_change = change
+            self._changes.redo()
         self._tell()
 
-    def _put(self, name: str, limits: Range | None) -> None:
-        observer = self.entry(name).observer
-        if limits is None:
+    def _put(self, name: str, setting: Setting) -> None:
+        """Set an observer; a range that it cannot have is refused before anything changes."""
+        entry = self.entry(name)
+        observer = entry.observer
+        if setting.factory is not None and setting.factory != factory_of(observer):
+            # Refused, if it must be, before anything is put in place.
+            made = entry.trial(setting).observer
+            put_in_place(self.model, observer, made)
+            entry.take(made)
+            if self.measurement is not None:
+                self.measurement.follow(observer, made)
+            if self.damages is not None:
+                self.damages.follow(observer, made)
+            made.watch(self)
+        elif setting.range is None:
             observer.reset_range()
-        else:
-            observer.set_range(*limits)
+        elif setting.range != observer.override:
+            observer.set_range(*setting.range)
+
+    # -------------------------------------------------------------------------------------- comparing
+
+    def keep(self) -> None:
+        """Keep the present settings as A, and go on as B."""
+        with self._lock:
+            self._changes.keep(self._side())
+        self._tell()
+
+    def switch(self) -> None:
+        """Set all observers as the side that was kept, and keep those of now.
+
+        Raises `QuantizationError` where nothing was kept.
+        """
+        with self._lock:
+            self._changes.switch(self._side())
+        self._tell()
+
+    def leave(self) -> None:
+        """Compare no longer. Raises `QuantizationError` where nothing was kept."""
+        with self._lock:
+            self._changes.leave()
+        self._tell()
+
+    @property
+    def active(self) -> str:
+        """Which side is in force while two are compared: ``"A"`` or ``"B"``; else empty."""
+        return self._changes.active
+
+    def compared(self) -> dict[str, Side]:
+        """Return both sides by their names: the one in force as it is now, the other as it was left; else nothing."""
+        changes = self._changes
+        return {**changes.sides, changes.active: self._side()} if changes.active else {}
+
+    def _side(self) -> Side:
+        ratios = {entry.name: entry.sqnr() for entry in self.entries}
+        return Side(self._changes.present(), self.latest_figures(), ratios)
 
     # -------------------------------------------------------------------------------------- measuring
 
@@ -352,13 +316,9 @@ class Calibration:
         self._tell()
 
     def code(self) -> str:
-        """Return Python that sets the ranges that were set by hand."""
-        lines = [
-            f"calibration.set_range({entry.name!r}, {override[0]!r}, {override[1]!r})"
-            for entry in self.ordered()
-            if (override := entry.observer.override) is not None
-        ]
-        return "\n".join(lines)
+        """Return Python that prepares the model with the same observers, and sets the ranges that were set by hand."""
+        observers = {entry.name: entry.observer for entry in self.ordered()}
+        return code_of(self.model, observers, self._changes.chosen)
 
     def __repr__(self) -> str:
         lines = []

@@ -21,7 +21,7 @@ from workbench.quantization.analysis import sqnr, together
 from workbench.quantization.fake_quantize import FakeQuantizeBase, fake_quantize
 from workbench.quantization.observed import float_layer
 from workbench.quantization.observer_base import ObserverBase
-from workbench.quantization.points import Point, floating_twin
+from workbench.quantization.points import Point, floating_twin, followed
 
 __all__ = ["Damage", "Damages"]
 
@@ -82,6 +82,11 @@ class Damages:
         self._weights = [point for point in points if point.layer is not None]
         self._twin: Any = None
         self._held: tuple[tuple[int, ...], Any, dict[Node, Any]] | None = None
+
+    def follow(self, old: ObserverBase, new: ObserverBase) -> None:
+        """Go by `new`, which was put in the place of `old`."""
+        self.points = {point.name: point for point in followed([*self.points.values()], old, new)}
+        self._weights = followed(self._weights, old, new)
 
     def of(self, name: str) -> float | None:
         """Return what was found last for a point, in dB; None where nothing was yet."""

@@ -17,7 +17,8 @@ from workbench.base.errors import DimensionError, DTypeError, QuantizationError
 from workbench.core import dispatch
 from workbench.core.value import Value
 from workbench.quantization.analysis import hits, sqnr, together
-from workbench.quantization.points import floating_twin
+from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.points import floating_twin, followed
 from workbench.quantization.prepared_form import form_of
 
 __all__ = ["Figures", "Measurement"]
@@ -76,6 +77,11 @@ class Measurement:
     def arguments(self) -> tuple[Any, ...]:
         """What the model is called with."""
         return tuple(self.inputs) if isinstance(self.inputs, tuple | list) else (self.inputs,)
+
+    def follow(self, old: ObserverBase, new: ObserverBase) -> None:
+        """Go by `new`, which was put in the place of `old`."""
+        self._points = followed(self._points, old, new)
+        self._weights = followed(self._weights, old, new)
 
     def _versions(self) -> tuple[int, ...]:
         return tuple(point.observer.version for point in self._points)

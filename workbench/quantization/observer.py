@@ -60,6 +60,21 @@ class _PerTensor(ObserverBase):
                 return None
             return Density(*self._beside.used())
 
+    def _running(self) -> RunningHistogram | None:
+        """Return the histogram that is kept, or None."""
+        return self._beside
+
+    def take_values(self, other: ObserverBase) -> None:
+        """Take what `other` knows of the values beside their ends, as far as it can be kept here."""
+        if isinstance(other, _PerTensor):
+            self.channels = other.channels
+            running = other._running()
+            if running is not None and not running.empty:
+                self._take_histogram(running)
+
+    def _take_histogram(self, running: RunningHistogram) -> None:
+        self._beside = RunningHistogram(running.counts.copy(), running.edges.copy())
+
     def reset(self) -> None:
         """Forget what was seen; settings and a range set by hand stay."""
         with self._lock:
@@ -191,13 +206,22 @@ class HistogramObserver(_PerTensor):
         if ends is None:
             return
         self._put(min(float(self.min_val.payload), ends[0]), max(float(self.max_val.payload), ends[1]))
-        RunningHistogram(self.histogram.payload, self.edges.payload).add(array, *ends)
+        self._running().add(array, *ends)
 
     def density(self) -> Density | None:
         """Return the distribution of the values seen, or None before the first."""
         with self._lock:
-            running = RunningHistogram(self.histogram.payload, self.edges.payload)
+            running = self._running()
             return None if running.empty else Density(*running.used())
+
+    def _running(self) -> RunningHistogram:
+        return RunningHistogram(self.histogram.payload, self.edges.payload)
+
+    def _take_histogram(self, running: RunningHistogram) -> None:
+        # Counts in so many bins are not those in others.
+        if len(running.counts) == self.histogram.payload.size:
+            self.histogram.payload[...] = running.counts
+            self.edges.payload[...] = running.edges
 
     def observed_range(self) -> tuple[Array, Array]:
         """Return the range that the search finds."""

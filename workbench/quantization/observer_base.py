@@ -266,6 +266,9 @@ class ObserverBase(Module):
             self.version += 1
             self.data_version += 1
 
+    def take_values(self, other: ObserverBase) -> None:
+        """Take what `other` knows of the values beside their ends; of that nothing is kept here."""
+
     # ------------------------------------------------------------------------------------------ ranges
 
     @property
@@ -331,6 +334,13 @@ class ObserverBase(Module):
             )
         if max(abs(low), abs(high)) > float(np.finfo(np.float32).max):
             raise QuantizationError(f"{low:.3g} to {high:.3g} does not fit into float32")
+        span = self.quant_max - self.quant_min
+        narrowest = float(self.eps.payload[0]) * span
+        if max(high, 0.0) - min(low, 0.0) < narrowest:
+            raise QuantizationError(
+                f"the range {low:.3g} to {high:.3g} is narrower than {span + 1} codes can be: their least scale is "
+                f"{narrowest / span:.3g}, so make it {narrowest:.3g} wide, with 0 in it, or wider"
+            )
         if not self.has_data:
             return
         least, most = float(np.min(self.min_val.payload)), float(np.max(self.max_val.payload))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from workbench.nn import Module
@@ -13,7 +13,7 @@ from workbench.quantization.intrinsic.modules import weighted_layer
 from workbench.quantization.layer_observers import observe_weights
 from workbench.quantization.observer_base import ObserverBase
 
-__all__ = ["Point", "PreparedForm", "PreparedLayers", "floating_twin"]
+__all__ = ["Point", "PreparedForm", "PreparedLayers", "floating_twin", "followed"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,11 @@ class Point:
     """Path of the layer that it belongs to; empty for functions and inputs."""
     nodes: tuple[str, ...] = ()
     """Names of the nodes whose values, or whose weight, have its scale; empty for models without a graph."""
+
+
+def followed(points: list[Point], old: ObserverBase, new: ObserverBase) -> list[Point]:
+    """Return the same points with `new` where `old` watched."""
+    return [replace(point, observer=new) if point.observer is old else point for point in points]
 
 
 class PreparedForm(Protocol):

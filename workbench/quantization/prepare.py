@@ -21,17 +21,19 @@ from workbench.quantization.layer_observers import (
 )
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.qconfig import QConfig, get_default_qconfig
+from workbench.quantization.qconfig_mapping import QConfigMapping
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper
 
 __all__ = ["check", "observed", "prepare", "ready"]
 
 
-def prepare(model: Module, qconfig: QConfig | None = None, inplace: bool = False) -> Any:
+def prepare(model: Module, qconfig: QConfig | QConfigMapping | None = None, inplace: bool = False) -> Any:
     """Return `model` with observers on the outputs and weights of the layers that will be quantized.
 
     Calibrate it by calling it with data, then `convert` it. A module's own ``qconfig`` counts for it and all below;
-    None leaves them in floating point. Without any, `get_default_qconfig` counts. A model without a `QuantStub` has
-    its input quantized and its output dequantized. The observers are at hand as ``model.calibration``.
+    None leaves them in floating point. Without any, `get_default_qconfig` counts. A `QConfigMapping` says it of all
+    modules by their paths and types; that of the input is ``quant``. A model without a `QuantStub` has its input
+    quantized and its output dequantized. The observers are at hand as ``model.calibration``.
 
     Raises `QuantizationError` for a model in training mode, one that is prepared already, and one with nothing to
     quantize; then nothing has changed.
@@ -47,18 +49,39 @@ def prepare(model: Module, qconfig: QConfig | None = None, inplace: bool = False
     return observed(ready(model, qconfig, get_default_qconfig, inplace))
 
 
-def ready(model: Module, qconfig: QConfig | None, default: Any, inplace: bool) -> Any:
+def ready(model: Module, qconfig: QConfig | QConfigMapping | None, default: Any, inplace: bool) -> Any:
     """Return a copy of `model` with a qconfig on every module, and stubs where it has none."""
     if not inplace:
         model = copy.deepcopy(model)
+    if isinstance(qconfig, QConfigMapping):
+        return _configured(model, qconfig)
     if qconfig is not None:
         object.__setattr__(model, "qconfig", qconfig)
     elif not any("qconfig" in module.__dict__ for module in model.modules()):
         object.__setattr__(model, "qconfig", default())
-    if not any(isinstance(module, QuantStub) for module in model.modules()):
-        model = _with_boundary(model)
+    model = _with_stubs(model)
     propagate_qconfig(model)
     return model
+
+
+def _configured(model: Any, mapping: QConfigMapping) -> Any:
+    """Give every module of `model` what `mapping` says of its path and type."""
+    named = {name for name, _ in model.named_modules()}
+    mapping.check_names([*named, "quant"])
+    model = _with_stubs(model)
+    wrapped = type(model).__name__ == "QuantWrapper"
+    for path, module in model.named_modules():
+        # By the paths of the model that was given.
+        own = path.removeprefix("module.") if wrapped else path
+        object.__setattr__(module, "qconfig", mapping.for_module(own, type(module)))
+    return model
+
+
+def _with_stubs(model: Any) -> Any:
+    """Return `model` with a stub at its input, unless it has one."""
+    return (
+        model if any(isinstance(module, QuantStub) for module in model.modules()) else _with_boundary(model)
+    )
 
 
 def observed(model: Any) -> Any:

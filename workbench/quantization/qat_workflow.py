@@ -11,17 +11,24 @@ from workbench.nn import Module
 from workbench.quantization.convert import convert, swap_all
 from workbench.quantization.mappings import get_default_qat_module_mappings
 from workbench.quantization.prepare import check, observed, ready
-from workbench.quantization.qconfig import get_default_qat_qconfig
+from workbench.quantization.qconfig import QConfig, get_default_qat_qconfig
+from workbench.quantization.qconfig_mapping import QConfigMapping
 
 __all__ = ["prepare_qat", "quantize_qat"]
 
 
-def prepare_qat(model: Module, mapping: dict[type, Any] | None = None, inplace: bool = False) -> Any:
+def prepare_qat(
+    model: Module,
+    mapping: dict[type, Any] | None = None,
+    inplace: bool = False,
+    *,
+    qconfig: QConfig | QConfigMapping | None = None,
+) -> Any:
     """Return `model`, which is training, with fake quantization of weights and outputs.
 
     Layers become those of `qat` by `mapping`; those that `fuse_modules_qat` joined with a batch normalisation round the
     weight that it will be folded into. A module's ``qconfig`` counts for it and all below; without any,
-    `get_default_qat_qconfig` does. Train on, then ``convert(model.eval())``.
+    `get_default_qat_qconfig` does; `qconfig` is that of `prepare`. Train on, then ``convert(model.eval())``.
 
     Raises `QuantizationError` for a model in use, and for one that is prepared already; then nothing has changed.
 
@@ -33,7 +40,7 @@ def prepare_qat(model: Module, mapping: dict[type, Any] | None = None, inplace: 
     if not model.training:
         raise QuantizationError("prepare_qat only works on models in training mode: call model.train() first")
     check(model)
-    made = ready(model, None, get_default_qat_qconfig, inplace)
+    made = ready(model, qconfig, get_default_qat_qconfig, inplace)
     swap_all(made, get_default_qat_module_mappings() if mapping is None else mapping)
     return observed(made)
 

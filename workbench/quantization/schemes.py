@@ -81,6 +81,33 @@ class Scheme:
         # PyTorch has 128 for the type's own limits, and the middle of those that are given.
         return (self.quant_min + self.quant_max) // 2 if self.customized else 128
 
+    def range_of(self, scale: float, zero_point: int) -> tuple[float, float]:
+        """Return the range that has this scale and zero point.
+
+        Raises `QuantizationError` where the scale is no positive number, the zero point is no code, or the scheme has
+        another one.
+        """
+        if not (math.isfinite(scale) and scale > 0):
+            raise QuantizationError(f"a scale is a finite number above 0, and {scale} was given")
+        if not self.quant_min <= zero_point <= self.quant_max:
+            raise QuantizationError(
+                f"zero point {zero_point} is no code: they go from {self.quant_min} to {self.quant_max}"
+            )
+        if self.qscheme.per_channel:
+            raise QuantizationError(
+                "each channel has a scale of its own: set the range instead, which limits those of all channels, or "
+                "turn per channel off"
+            )
+        if not self.qscheme.symmetric:
+            return (self.quant_min - zero_point) * scale, (self.quant_max - zero_point) * scale
+        if zero_point != self._middle():
+            raise QuantizationError(
+                f"symmetric codes have {self._middle()} as zero point, and {zero_point} was given: choose affine for "
+                "another one"
+            )
+        half = scale * (self.quant_max - self.quant_min) / 2
+        return -half, half
+
     def widened(self, low: float, high: float) -> tuple[float, float]:
         """Return the range that codes will span: it holds zero, and is symmetric where the scheme is."""
         low, high = min(low, 0.0), max(high, 0.0)

@@ -9,14 +9,10 @@ import time
 import weakref
 from typing import Any
 
-import numpy as np
-
 from workbench.base.errors import QuantizationError
-from workbench.base.number_format import percent
 from workbench.live.messages import (
-    Candidate,
-    Channel,
-    CurvePoint,
+    ChooseEvent,
+    CompareEvent,
     Head,
     HistogramState,
     ModelFigures,
@@ -27,33 +23,26 @@ from workbench.live.messages import (
     ResetRangeEvent,
     SelectEvent,
     SetRangeEvent,
+    SetScaleEvent,
     UndoEvent,
 )
 from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.live.renderers import renderers
-from workbench.quantization.calibration import Calibration, Change, Entry
-from workbench.quantization.error_statistics import ChannelValues
-from workbench.quantization.search import NAMES, RULES, curve
+from workbench.quantization.calibration import Calibration, Entry
+from workbench.quantization.calibration_changes import Step
 from workbench.widgets.base import HearingWidget
+from workbench.widgets.histogram_comparison import comparison_of
+from workbench.widgets.histogram_detail import Judged, detail_of, judge
+from workbench.widgets.histogram_rows import row_of
+from workbench.widgets.histogram_words import change_in_words
 
 __all__ = ["HistogramModel", "HistogramWidget", "histogram", "observers"]
-
-SPARK = 24
-"""Bins of the small histogram in a row."""
-
-BINS = 512
-"""Most bins of the large one."""
-
-MOST_CHANNELS = 256
-"""Most channels drawn; of more, those that stand out and an even choice of the others."""
 
 BUDGET = 0.002
 """Seconds that one picture spends on rows that are out of date; the others wait for the next."""
 
 LONGEST = 200
 """Most characters of a text that travel."""
-
-Range = tuple[float, float]
 
 
 class HistogramModel(ViewModel):
@@ -74,8 +63,9 @@ class HistogramModel(ViewModel):
         self._rows: dict[str, tuple[tuple[int, ...], ObserverRow]] = {}
         self._turns: dict[str, int] = {}
         self._clock = itertools.count(1)
-        self._rules: tuple[tuple[str, int], tuple[list[Candidate], list[CurvePoint]]] | None = None
-        self._words: tuple[Change | None, str] = (None, "")
+        self._rules: tuple[tuple[str, int], Judged] | None = None
+        self._words: tuple[Step | None, str] = (None, "")
+        self._code: tuple[object, str] = (None, "")
         self._urgent = False
         self._settled = False
 
@@ -108,13 +98,20 @@ class HistogramModel(ViewModel):
                 redo=calibration.redo_count,
                 change=self._change(),
                 refusal=self._refusal,
+                comparison=comparison_of(calibration),
+                show_values=False,
+                no_values="",
             )
         return Snapshot(state, buffers)
 
     def _head(self) -> Head:
         calibration = self._calibration
         live = not calibration.finished
-        return Head(calibration.title[:LONGEST], self._source[:LONGEST], self.made, live, calibration.code())
+        # What it says depends on which observers there are, and on what was set by hand.
+        key = [(id(entry.observer), entry.observer.override) for entry in calibration.entries]
+        if self._code[0] != key:
+            self._code = key, calibration.code()
+        return Head(calibration.title[:LONGEST], self._source[:LONGEST], self.made, live, self._code[1])
 
     def _chosen(self, entries: list[Entry]) -> Entry | None:
         """The picked observer; until one is picked, the first that has seen something."""
@@ -141,63 +138,29 @@ class HistogramModel(ViewModel):
                 continue
             # What somebody looks at is never late.
             if entry is chosen or time.perf_counter() < deadline:
-                self._rows[entry.name] = key, _row(entry)
+                self._rows[entry.name] = key, row_of(entry)
                 self._turns[entry.name] = next(self._clock)
                 continue
             late = True
             if held is None:
                 # Without its figures for now, so that it is in the list at all.
-                self._rows[entry.name] = (), _row(entry, judged=False)
+                self._rows[entry.name] = (), row_of(entry, judged=False)
         if late:
             self.again()
         return [self._rows[entry.name][1] for entry in entries]
 
     def _detail(self, entry: Entry | None) -> tuple[ObserverDetail | None, tuple[bytes, ...]]:
         # Without a histogram there is nothing to draw a range on.
-        if entry is None or entry.evidence is None:
+        if entry is None or entry.evidence is None or entry.range() is None:
             return None, ()
-        limits = entry.range()
-        if limits is None:
-            return None, ()
-        observer, evidence = entry.observer, entry.evidence
-        scheme = observer.scheme
-        low, high = scheme.widened(*limits)
-        scale, zero = observer.qparams()
-        drawn = evidence.density.coarse(BINS)
-        below, above = evidence.density.clipped(low, high)
-        candidates, points = self._judged(entry)
-        if observer.override is not None:
-            candidates = [*candidates, Candidate("yours", low, high, _finite(entry.sqnr()))]
-        name, channels = _channels(entry)
-        detail = ObserverDetail(
-            id=entry.name,
-            bits=scheme.bits,
-            quant_min=scheme.quant_min,
-            quant_max=scheme.quant_max,
-            observed_low=drawn.low,
-            observed_high=drawn.high,
-            counts_buffer=0,
-            bins=len(drawn.counts),
-            low=low,
-            high=high,
-            # With a scale for each channel, the coarsest.
-            scale=float(np.max(scale)),
-            zero_point=int(np.ravel(zero)[0]),
-            clip_low=below,
-            clip_high=above,
-            sqnr=_finite(entry.sqnr()),
-            candidates=candidates,
-            curve=points,
-            channel_dim=name,
-            channels=channels,
-        )
-        return detail, (drawn.counts.astype("<f4").tobytes(),)
+        detail, counts = detail_of(entry, self._judged(entry))
+        return detail, (counts,)
 
-    def _judged(self, entry: Entry) -> tuple[list[Candidate], list[CurvePoint]]:
+    def _judged(self, entry: Entry) -> Judged:
         """What the rules choose and the error curve: kept until the observer has seen more."""
         key = entry.name, entry.observer.data_version
         if self._rules is None or self._rules[0] != key:
-            self._rules = key, _judge(entry)
+            self._rules = key, judge(entry)
         return self._rules[1]
 
     # ------------------------------------------------------------------------------------------ words
@@ -210,7 +173,7 @@ class HistogramModel(ViewModel):
             return f"the whole model is not measured: {measurement.trouble}"[:LONGEST]
         change = calibration.last_change
         if self._words[0] is not change:
-            self._words = change, "" if change is None else _sentence(calibration.entry(change.name), change)
+            self._words = change, "" if change is None else change_in_words(calibration.entry, change)
         return self._words[1]
 
     # ----------------------------------------------------------------------------------------- events
@@ -240,6 +203,13 @@ class HistogramModel(ViewModel):
                 self._selected = calibration.entry(name).name
             case SetRangeEvent(id=name, low=low, high=high, final=final):
                 calibration.set_range(name, low, high, final)
+            case SetScaleEvent(id=name, scale=scale, zero_point=zero):
+                calibration.set_scale(name, scale, zero)
+            case ChooseEvent(id=name):
+                chosen = {part: value for part in _PARTS if (value := getattr(event, part)) is not None}
+                calibration.choose(name, **chosen)
+            case CompareEvent(what=what):
+                {"keep": calibration.keep, "switch": calibration.switch, "leave": calibration.leave}[what]()
             case ResetRangeEvent(id=name):
                 calibration.reset_range(name)
             case UndoEvent():
@@ -250,136 +220,12 @@ class HistogramModel(ViewModel):
                 raise QuantizationError(f"observers know no {type(event).__name__}")
 
 
+_PARTS = ("rule", "symmetric", "bits", "per_channel")
+"""What can be chosen of an observer."""
+
+
 def _asked(event: object) -> str:
     return str(getattr(event, "type", type(event).__name__))
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _row(entry: Entry, judged: bool = True) -> ObserverRow:
-    """One line of the list; what takes time to find is left out unless `judged`."""
-    observer = entry.observer
-    names = entry.layer.weight.dim_labels if entry.layer is not None else observer.names
-    each = "per channel" if observer.qscheme.per_channel else "per tensor"
-    kind = "symmetric" if observer.qscheme.symmetric else "affine"
-    return ObserverRow(
-        id=entry.name,
-        name=entry.name,
-        dims=[name or "·" for name in names],
-        dtype=observer.dtype.name,
-        scheme=f"{each} · {kind}",
-        batches=observer.batches,
-        sqnr=_finite(entry.sqnr()) if judged else None,
-        spark=_spark(entry) if judged else [],
-        nan=observer.nan_count,
-        inf=observer.inf_count,
-        overridden=observer.override is not None,
-    )
-
-
-def _spark(entry: Entry) -> list[float]:
-    """Heights by the square root, so that small bins show."""
-    evidence = entry.evidence
-    if evidence is None or evidence.density.total == 0:
-        return []
-    counts = evidence.density.coarse(SPARK).counts
-    heights = np.sqrt(counts / counts.max())
-    return [round(float(height), 3) for height in heights]
-
-
-def _judge(entry: Entry) -> tuple[list[Candidate], list[CurvePoint]]:
-    """What each rule would choose, and the ratio against the width of the range."""
-    evidence, scheme = entry.evidence, entry.observer.scheme
-    assert evidence is not None
-    density, observer = evidence.density, entry.observer
-    # What the observer itself searches for is what it has found, and is not searched for again.
-    own = NAMES.get(getattr(observer, "search", ""))
-    ranges = {
-        name: _force(entry, None) or (0.0, 0.0) if name == own else rule(density, scheme)
-        for name, rule in RULES.items()
-    }
-    ranges = {name: scheme.widened(*limits) for name, limits in ranges.items()}
-    lows, highs = (np.array(ends) for ends in zip(*ranges.values(), strict=True))
-    ratios = evidence.sqnrs(scheme, lows, highs)
-    candidates = [
-        Candidate(name, *ranges[name], _finite(float(ratio)))
-        for name, ratio in zip(ranges, ratios, strict=True)
-    ]
-    widths, lows, highs, ratios = curve(density, scheme)
-    # A weight with a range a channel is judged by its channels, and not as one heap of values.
-    if isinstance(evidence, ChannelValues):
-        ratios = evidence.sqnrs(scheme, lows, highs)
-    points = [
-        CurvePoint(float(width), float(low), float(high), _finite(float(ratio)))
-        for width, low, high, ratio in zip(widths, lows, highs, ratios, strict=True)
-    ]
-    return candidates, points
-
-
-def _channels(entry: Entry) -> tuple[str | None, list[Channel]]:
-    """The ends of each channel, and which of them are far from their siblings."""
-    evidence, observer = entry.evidence, entry.observer
-    if isinstance(evidence, ChannelValues) and entry.layer is not None:
-        axis = getattr(observer, "ch_axis", 0)
-        name, low, high = entry.layer.weight.dim_labels[axis], evidence.low, evidence.high
-    else:
-        seen = getattr(observer, "channels", None)
-        if seen is None or seen.low.size == 0:
-            return None, []
-        name, low, high = seen.name, seen.low, seen.high
-    known = low <= high
-    low, high = np.where(known, low, 0.0), np.where(known, high, 0.0)
-    outlier = _outliers(np.maximum(np.abs(low), np.abs(high)))
-    places = np.arange(low.size)
-    if low.size > MOST_CHANNELS:
-        even = np.linspace(0, low.size - 1, MOST_CHANNELS // 2).astype(int)
-        # Those that stand out first of all, and of the others as many, evenly.
-        places = np.unique(np.concatenate([even, np.flatnonzero(outlier)[: MOST_CHANNELS // 2]]))
-    return name, [Channel(int(i), float(low[i]), float(high[i]), bool(outlier[i])) for i in places]
-
-
-def _outliers(sizes: Any) -> Any:
-    """Which sizes are far above the others: five robust deviations, and half as much again as the median."""
-    middle = np.median(sizes)
-    # 1.4826 makes of the median deviation what is a standard deviation of normal values.
-    spread = 1.4826 * np.median(np.abs(sizes - middle))
-    return (sizes > middle + 5 * spread) & (sizes > 1.5 * middle)
-
-
-def _sentence(entry: Entry, change: Change) -> str:
-    """Say what a change of a range did: "clipping 0.3 % more bought 1.7 dB"."""
-    evidence = entry.evidence
-    before, after = _force(entry, change.before), _force(entry, change.after)
-    lead = f"{entry.name}: " + ("taken back: " if change.undone else "")
-    if evidence is None or before is None or after is None:
-        return f"{lead}set before any value was seen"
-    scheme = entry.observer.scheme
-    ratios = [evidence.sqnr(scheme, *limits) for limits in (before, after)]
-    clips = [sum(evidence.density.clipped(*scheme.widened(*limits))) for limits in (before, after)]
-    more = clips[1] - clips[0]
-    # A ten-thousandth of a per cent is below what the words can say.
-    if abs(more) >= 5e-6:
-        deed = f"clipping {percent(abs(more))} {'more' if more > 0 else 'less'}"
-    else:
-        narrower = after[1] - after[0] < before[1] - before[0]
-        deed = f"a {'narrower' if narrower else 'wider'} range that clips the same"
-    gain = ratios[1] - ratios[0]
-    if not math.isfinite(gain) or abs(gain) < 0.05:
-        return f"{lead}{deed} changed less than 0.1 dB"
-    return f"{lead}{deed} {'bought' if gain > 0 else 'cost'} {abs(gain):.1f} dB"
-
-
-def _force(entry: Entry, override: Range | None) -> Range | None:
-    """The range that is in force where `override` was set by hand."""
-    if override is not None:
-        return override
-    observer = entry.observer
-    if not observer.has_data:
-        return None
-    low, high = observer.observed_range()
-    return float(low.min()), float(high.max())
 
 
 def model_of(calibration: Calibration) -> HistogramModel:

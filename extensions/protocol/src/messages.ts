@@ -3,7 +3,7 @@
 // common
 
 /** Raised when a message changes shape; a view refuses a state of another version and says so. */
-export const PROTOCOL_VERSION = 4;
+export const PROTOCOL_VERSION = 5;
 
 /** One dimension: its name (None if it has none) and its size. */
 export interface Dim {
@@ -247,6 +247,8 @@ export interface ObserverRow {
   readonly inf: number;
   /** True if a person has set the range. */
   readonly overridden: boolean;
+  /** What it costs the model: by how many dB the model's SQNR is better where this alone stays in floating point. */
+  readonly damage: number | null;
 }
 
 /** A range that some rule would choose, and what it would give. */
@@ -273,6 +275,35 @@ export interface Channel {
   readonly outlier: boolean;
 }
 
+/** What can be chosen of an observer, as it is now. */
+export interface ObserverSettings {
+  readonly rule: string;
+  /** All rules: the name in events, and the one to show. */
+  readonly rules: readonly (readonly string[])[];
+  readonly symmetric: boolean;
+  readonly bits: number;
+  readonly per_channel: boolean;
+  /** True if a weight is observed: only weights have ranges per channel. */
+  readonly weight: boolean;
+}
+
+/** Values of one layer on the held batch, in the floating point model and in the integer one. */
+export interface ValuesBeforeAfter {
+  readonly low: number;
+  readonly high: number;
+  readonly bins: number;
+  /** float32 [bins]: how many values of the floating point model fell into each equal bin of [low, high]. */
+  readonly float_buffer: number;
+  /** float32 [bins]: of the integer model. */
+  readonly integer_buffer: number;
+  /** Of the integer model's values against those of the floating point model, in dB. */
+  readonly sqnr: number | null;
+  /** Greatest difference of two values. */
+  readonly worst: number;
+  /** Mean of the integer model's values less that of the floating point model's. */
+  readonly shift: number;
+}
+
 /** Everything about the selected observer. */
 export interface ObserverDetail {
   readonly id: string;
@@ -297,6 +328,10 @@ export interface ObserverDetail {
   readonly curve: readonly CurvePoint[];
   readonly channel_dim: string | null;
   readonly channels: readonly Channel[];
+  /** None where nothing can be chosen: the range is known without looking, or the observer is the program's own. */
+  readonly settings: ObserverSettings | null;
+  /** None until they are asked for, and there. */
+  readonly values: ValuesBeforeAfter | null;
 }
 
 /** What the present ranges do to the whole model, where somebody measures it. */
@@ -304,6 +339,24 @@ export interface ModelFigures {
   readonly sqnr: number | null;
   readonly accuracy: number | null;
   readonly float_accuracy: number | null;
+}
+
+/** One observer that two sides set otherwise. */
+export interface Difference {
+  readonly id: string;
+  readonly a: string;
+  readonly b: string;
+  readonly a_sqnr: number | null;
+  readonly b_sqnr: number | null;
+}
+
+/** Two settings of all observers beside each other. */
+export interface Comparison {
+  readonly active: 'A' | 'B';
+  readonly a: ModelFigures;
+  readonly b: ModelFigures;
+  /** At most 100. */
+  readonly differences: readonly Difference[];
 }
 
 /** All observers of a model, one of them in detail. */
@@ -320,6 +373,12 @@ export interface HistogramState {
   /** What the last change did, in words: "clipping 0.3 % more bought 1.7 dB". */
   readonly change: string;
   readonly refusal: Refusal | null;
+  /** None unless settings were kept as A. */
+  readonly comparison: Comparison | null;
+  /** Whether values before and after quantization are asked for. */
+  readonly show_values: boolean;
+  /** Why there are none, in words; empty if there are, if they are on their way, or nobody asks. */
+  readonly no_values: string;
 }
 
 /** A person moved an observer's range. During a drag `final` is False: only its end can be undone. */
@@ -345,6 +404,36 @@ export interface UndoEvent {
 /** Make the change again that was taken back. */
 export interface RedoEvent {
   readonly type: 'redo';
+}
+
+/** A person typed scale and zero point: a range in other words. */
+export interface SetScaleEvent {
+  readonly type: 'set_scale';
+  readonly id: string;
+  readonly scale: number;
+  readonly zero_point: number;
+}
+
+/** A person chose settings of an observer; those that are None stay. */
+export interface ChooseEvent {
+  readonly type: 'choose';
+  readonly id: string;
+  readonly rule: string | null;
+  readonly symmetric: boolean | null;
+  readonly bits: number | null;
+  readonly per_channel: boolean | null;
+}
+
+/** Keep the present settings as A and go on as B, go to the other side, or compare no longer. */
+export interface CompareEvent {
+  readonly type: 'compare';
+  readonly what: 'keep' | 'switch' | 'leave';
+}
+
+/** Show values before and after quantization over the histogram, or no longer. */
+export interface ShowValuesEvent {
+  readonly type: 'show_values';
+  readonly on: boolean;
 }
 
 // link
@@ -770,7 +859,16 @@ export type TrainingViewEvent = PauseEvent | ResumeEvent | StopEvent;
 export type HistogramViewState = HistogramState;
 
 /** What the histogram view may send; told apart by `type`. */
-export type HistogramViewEvent = SelectEvent | SetRangeEvent | ResetRangeEvent | UndoEvent | RedoEvent;
+export type HistogramViewEvent =
+  | SelectEvent
+  | SetRangeEvent
+  | SetScaleEvent
+  | ResetRangeEvent
+  | ChooseEvent
+  | CompareEvent
+  | ShowValuesEvent
+  | UndoEvent
+  | RedoEvent;
 
 /** What the graph view can draw; told apart by `kind`. */
 export type GraphViewState = GraphState;

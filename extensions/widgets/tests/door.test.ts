@@ -25,7 +25,7 @@ class FakeModel {
     view: 'histogram',
     view_model: 'histogram-1',
     kernel: 'process 1',
-    version: 4,
+    version: 5,
     state: { head: { live: true, updated: 5 } },
     buffers: []
   };
@@ -149,7 +149,7 @@ describe('door', () => {
     expect(model.sent).toEqual([
       {
         type: 'event',
-        version: 4,
+        version: 5,
         sender: expect.any(String),
         number: 1,
         oldest: 1,

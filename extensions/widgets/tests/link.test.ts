@@ -80,7 +80,7 @@ describe('KernelLink', () => {
     const { kernel } = await opened();
     expect(kernel.said[0]).toMatchObject({
       type: 'comm_open',
-      data: { type: 'hello', version: 4, views: [] }
+      data: { type: 'hello', version: 5, views: [] }
     });
     expect(kernel.said[0]?.thread).toBe('thread-1');
     const reloaded = Object.assign(new FakeKernel(), { id: kernel.id });

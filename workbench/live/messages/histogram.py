@@ -8,8 +8,9 @@ from typing import Literal
 from workbench.live.messages.common import Head, Refusal
 
 __all__ = [
-    "Candidate", "Channel", "CurvePoint", "HistogramState", "ModelFigures", "ObserverDetail", "ObserverRow",
-    "RedoEvent", "ResetRangeEvent", "SetRangeEvent", "UndoEvent",
+    "Candidate", "Channel", "ChooseEvent", "CompareEvent", "Comparison", "CurvePoint", "Difference", "HistogramState",
+    "ModelFigures", "ObserverDetail", "ObserverRow", "ObserverSettings", "RedoEvent", "ResetRangeEvent",
+    "SetRangeEvent", "SetScaleEvent", "ShowValuesEvent", "UndoEvent", "ValuesBeforeAfter",
 ]  # fmt: skip
 
 
@@ -32,6 +33,8 @@ class ObserverRow:
     inf: int
     overridden: bool
     """True if a person has set the range."""
+    damage: float | None
+    """What it costs the model: SQNR of its results where this alone is quantized, in dB, so that the least is the dearest."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,39 @@ class Channel:
 
 
 @dataclass(frozen=True)
+class ObserverSettings:
+    """What can be chosen of an observer, as it is now."""
+
+    rule: str
+    rules: list[list[str]]
+    """All rules: the name in events, and the one to show."""
+    symmetric: bool
+    bits: int
+    per_channel: bool
+    weight: bool
+    """True if a weight is observed: only weights have ranges per channel."""
+
+
+@dataclass(frozen=True)
+class ValuesBeforeAfter:
+    """Values of one layer on the held batch, in the floating point model and in the integer one."""
+
+    low: float
+    high: float
+    bins: int
+    float_buffer: int
+    """float32 [bins]: how many values of the floating point model fell into each equal bin of [low, high]."""
+    integer_buffer: int
+    """float32 [bins]: of the integer model."""
+    sqnr: float | None
+    """Of the integer model's values against those of the floating point model, in dB."""
+    worst: float
+    """Greatest difference of two values."""
+    shift: float
+    """Mean of the integer model's values less that of the floating point model's."""
+
+
+@dataclass(frozen=True)
 class ObserverDetail:
     """Everything about the selected observer."""
 
@@ -90,6 +126,10 @@ class ObserverDetail:
     curve: list[CurvePoint]
     channel_dim: str | None
     channels: list[Channel]
+    settings: ObserverSettings | None
+    """None where nothing can be chosen: the range is known without looking, or the observer is the program's own."""
+    values: ValuesBeforeAfter | None
+    """None until they are asked for, and there."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +139,28 @@ class ModelFigures:
     sqnr: float | None
     accuracy: float | None
     float_accuracy: float | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One observer that two sides set otherwise."""
+
+    id: str
+    a: str
+    b: str
+    a_sqnr: float | None
+    b_sqnr: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two settings of all observers beside each other."""
+
+    active: Literal["A", "B"]
+    a: ModelFigures
+    b: ModelFigures
+    differences: list[Difference]
+    """At most 100."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +179,12 @@ class HistogramState:
     change: str
     """What the last change did, in words: "clipping 0.3 % more bought 1.7 dB"."""
     refusal: Refusal | None
+    comparison: Comparison | None
+    """None unless settings were kept as A."""
+    show_values: bool
+    """Whether values before and after quantization are asked for."""
+    no_values: str
+    """Why there are none, in words; empty if there are, if they are on their way, or nobody asks."""
 
 
 @dataclass(frozen=True)
@@ -150,3 +218,41 @@ class RedoEvent:
     """Make the change again that was taken back."""
 
     type: Literal["redo"]
+
+
+@dataclass(frozen=True)
+class SetScaleEvent:
+    """A person typed scale and zero point: a range in other words."""
+
+    type: Literal["set_scale"]
+    id: str
+    scale: float
+    zero_point: int
+
+
+@dataclass(frozen=True)
+class ChooseEvent:
+    """A person chose settings of an observer; those that are None stay."""
+
+    type: Literal["choose"]
+    id: str
+    rule: str | None = None
+    symmetric: bool | None = None
+    bits: int | None = None
+    per_channel: bool | None = None
+
+
+@dataclass(frozen=True)
+class CompareEvent:
+    """Keep the present settings as A and go on as B, go to the other side, or compare no longer."""
+
+    type: Literal["compare"]
+    what: Literal["keep", "switch", "leave"]
+
+
+@dataclass(frozen=True)
+class ShowValuesEvent:
+    """Show values before and after quantization over the histogram, or no longer."""
+
+    type: Literal["show_values"]
+    on: bool

@@ -15,10 +15,14 @@ from workbench.live.messages.diff import DiffState
 from workbench.live.messages.graph import GraphState
 from workbench.live.messages.heatmap import HeatmapState, SampleEvent
 from workbench.live.messages.histogram import (
+    ChooseEvent,
+    CompareEvent,
     HistogramState,
     RedoEvent,
     ResetRangeEvent,
     SetRangeEvent,
+    SetScaleEvent,
+    ShowValuesEvent,
     UndoEvent,
 )
 from workbench.live.messages.scatter import ScatterState, SelectPointsEvent, SetMetricEvent
@@ -81,7 +85,17 @@ VIEWS: dict[str, View] = {
             title="Observers",
             icon="M1.5 9h2.6v5H1.5zM5.1 5h2.6v9H5.1zM8.7 2h2.6v12H8.7zM12.3 7h2.2v7h-2.2z",
             states=(HistogramState,),
-            events=(SelectEvent, SetRangeEvent, ResetRangeEvent, UndoEvent, RedoEvent),
+            events=(
+                SelectEvent,
+                SetRangeEvent,
+                SetScaleEvent,
+                ResetRangeEvent,
+                ChooseEvent,
+                CompareEvent,
+                ShowValuesEvent,
+                UndoEvent,
+                RedoEvent,
+            ),
             widgets={"histogram": ("HistogramWidget", "observers", "histogram")},
             run="calibration = wb.quantization.Calibration(wb.quantization.prepare(model.eval()))",
             selects="observer",

@@ -26,6 +26,15 @@ const NAMES = [
   'logits'
 ];
 
+const RULES = [
+  ['minmax', 'min-max'],
+  ['moving_average', 'moving average'],
+  ['percentile', '99.9 %'],
+  ['l2', 'L2'],
+  ['kl', 'KL'],
+  ['mse', 'MSE']
+];
+
 /** 20 000 values of which a few lie far out. */
 function sample(seed: number): Float32Array {
   const next = random(seed);
@@ -64,7 +73,8 @@ function row(name: string, index: number): ObserverRow {
     spark: counts.map(count => count / most),
     nan: 0,
     inf: 0,
-    overridden: false
+    overridden: false,
+    damage: 0.1 + ((index * 29) % 31) / 10
   };
 }
 
@@ -127,6 +137,8 @@ function makeDetail(
     curve,
     channel_dim: 'C',
     channels,
+    settings: { rule: 'l2', rules: RULES, symmetric: false, bits, per_channel: false, weight: false },
+    values: null,
     ...more
   };
 }
@@ -151,6 +163,9 @@ function usual(
     redo: 0,
     change: 'clipping 0.3 % more bought 1.7 dB',
     refusal: null,
+    comparison: null,
+    show_values: false,
+    no_values: '',
     ...more
   };
   return { state, buffers: [floats(histogram(values, detail.observed_low, detail.observed_high, 512))] };

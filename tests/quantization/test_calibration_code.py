@@ -1,0 +1,92 @@
+"""What was chosen by hand, written as code: run, it gives the same observers and the same ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import workbench as wb
+from workbench import quantization as q
+from workbench.quantization.observer_settings import factory_of
+
+
+def again(calibration: q.Calibration, **given: Any) -> q.Calibration:
+    names: dict[str, Any] = dict(given)
+    exec(calibration.code(), names)
+    made: q.Calibration = names["prepared"].calibration
+    return made
+
+
+def same(a: q.Calibration, b: q.Calibration) -> None:
+    assert a.names == b.names
+    for name in a.names:
+        assert a[name].scheme == b[name].scheme, name
+        assert type(a[name]) is type(b[name]), name
+        assert getattr(a[name], "search", "") == getattr(b[name], "search", ""), name
+        mine, theirs = a[name].qparams(), b[name].qparams()
+        assert all((x == y).all() for x, y in zip(mine, theirs, strict=True)), name
+
+
+def net() -> Any:
+    wb.manual_seed(0)
+    return wb.nn.Sequential(wb.nn.Conv2d(1, 6, 3), wb.nn.ReLU(), wb.nn.Flatten(), wb.nn.Linear(216, 4))
+
+
+def test_static() -> None:
+    model = q.fuse_modules(net().eval(), [["0", "1"]])
+    prepared = q.prepare(model)
+    x = wb.randn(N=16, C=1, H=8, W=8)
+    prepared(x)
+    calibration = prepared.calibration
+    calibration.choose("0.output", rule="kl", bits=4)
+    calibration.choose("3.weight", per_channel=False, bits=5, symmetric=False)
+    calibration.choose("input", rule="percentile", symmetric=True)
+    calibration.set_range("3.output", -0.5, 0.75)
+    made = again(calibration, model=model)
+    made.model(x)
+    same(calibration, made)
+
+
+def test_with_names_and_parts_in_floating_point() -> None:
+    class Named(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.body = wb.nn.Sequential(wb.nn.Linear(8, 6), wb.nn.ReLU())
+            self.head = wb.nn.Linear(6, 2)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.body(x))
+
+    wb.manual_seed(0)
+    model = Named().eval()
+    model.head.qconfig = None
+    prepared = q.prepare(model, q.default_qconfig)
+    x = wb.randn(32, 8)
+    prepared(x)
+    prepared.calibration.choose("body.0.output", bits=3)
+    made = again(prepared.calibration, model=Named().eval())
+    assert made.names == ("input", "body.0.weight", "body.0.output")
+    assert "set_module_name('head', None)" in prepared.calibration.code()
+
+
+def test_training() -> None:
+    model = net().train()
+    prepared = q.prepare_qat(model)
+    x = wb.randn(N=16, C=1, H=8, W=8)
+    prepared(x)
+    calibration = prepared.calibration
+    calibration.choose("0.output", rule="l2", bits=4)
+    calibration.choose("3.weight", bits=4)
+    made = again(calibration, model=model)
+    made.model(x)
+    for name in calibration.names:
+        assert factory_of(calibration[name]) == factory_of(made[name]), name
+
+
+def test_a_kind_of_the_program_is_named() -> None:
+    class Own(q.MinMaxObserver):
+        pass
+
+    prepared = q.prepare(
+        wb.nn.Sequential(wb.nn.Linear(3, 2)).eval(), q.QConfig(Own, q.default_weight_observer)
+    )
+    assert "# Own is the program's own: import it" in prepared.calibration.code()
