@@ -69,7 +69,7 @@ def test_whole_numbers_stand_for_floats() -> None:
         ({"extra": 1}, "'set_range' has no field 'extra'; its fields are type, id, low, high, final"),
         (
             {"type": "explode"},
-            "the histogram view has no event of type 'explode'; it has 'redo', 'reset_range'",
+            "the histogram view has no event of type 'explode'; it has 'choose', 'compare', 'redo'",
         ),
         ({"type": ["set_range"]}, "the histogram view has no event of type a list of 1"),
     ],

@@ -90,3 +90,28 @@ def test_a_kind_of_the_program_is_named() -> None:
         wb.nn.Sequential(wb.nn.Linear(3, 2)).eval(), q.QConfig(Own, q.default_weight_observer)
     )
     assert "# Own is the program's own: import it" in prepared.calibration.code()
+
+
+def test_a_graph() -> None:
+    class Added(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.last = wb.nn.Linear(6, 6), wb.nn.Linear(6, 3)
+
+        def forward(self, x: Any) -> Any:
+            return self.last(self.first(x) + x)
+
+    wb.manual_seed(0)
+    model = Added().eval()
+    x = wb.randn(32, 6)
+    prepared = q.prepare_fx(model, q.get_default_qconfig_mapping(), (x,))
+    prepared(x)
+    calibration = prepared.calibration
+    (added,) = [name for name in calibration.names if name.startswith("add")]
+    calibration.choose("last.weight", bits=4)
+    calibration.choose(added, rule="kl", bits=6)
+    calibration.set_range("last.output", -1.0, 1.0)
+    made = again(calibration, model=model, example_inputs=(x,))
+    made.model(x)
+    same(calibration, made)
+    assert q.convert_fx(prepared)(x).tolist() == q.convert_fx(made.model)(x).tolist()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.live.messages import Candidate, Channel, CurvePoint, ObserverDetail, ObserverSettings
-from workbench.quantization.calibration import Entry
+from workbench.quantization.calibration_entry import Entry
 from workbench.quantization.error_statistics import ChannelValues
 from workbench.quantization.observer_settings import RULE_NAMES, settings_of
 from workbench.quantization.search import NAMES, RULES, curve

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from workbench.live.messages import ObserverRow
-from workbench.quantization.calibration import Entry
+from workbench.quantization.calibration_entry import Entry
 
 __all__ = ["finite", "row_of"]
 

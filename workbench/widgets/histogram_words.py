@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 from workbench.base.number_format import percent
-from workbench.quantization.calibration import Entry
 from workbench.quantization.calibration_changes import Change, Setting, Step
+from workbench.quantization.calibration_entry import Entry
 from workbench.quantization.observer_settings import RULE_NAMES, ObserverSettings, settings_of
 
 __all__ = ["change_in_words", "difference_in_words", "range_under"]
