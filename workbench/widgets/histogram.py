@@ -60,7 +60,7 @@ class HistogramModel(ViewModel):
         self._lock = threading.RLock()
         self._selected: str | None = None
         self._refusal: Refusal | None = None
-        self._rows: dict[str, tuple[tuple[int, ...], ObserverRow]] = {}
+        self._rows: dict[str, tuple[tuple[float | None, ...], ObserverRow]] = {}
         self._turns: dict[str, int] = {}
         self._clock = itertools.count(1)
         self._rules: tuple[tuple[str, int], Judged] | None = None
@@ -130,21 +130,23 @@ class HistogramModel(ViewModel):
         """Rows of all observers; the picked one's is always up to date, and when all has settled every row."""
         deadline = math.inf if settled else time.perf_counter() + BUDGET
         late = False
+        damages = {one.name: one.sqnr for one in self._calibration.latest_damage()}
         # The rows that have waited longest come first, so that none is left behind while values stream in.
         for entry in sorted(entries, key=lambda entry: self._turns.get(entry.name, 0)):
-            key = (entry.observer.version, entry.observer.batches)
+            damage = damages.get(entry.name)
+            key = (entry.observer.version, entry.observer.batches, damage)
             held = self._rows.get(entry.name)
             if held is not None and held[0] == key:
                 continue
             # What somebody looks at is never late.
             if entry is chosen or time.perf_counter() < deadline:
-                self._rows[entry.name] = key, row_of(entry)
+                self._rows[entry.name] = key, row_of(entry, damage=damage)
                 self._turns[entry.name] = next(self._clock)
                 continue
             late = True
             if held is None:
                 # Without its figures for now, so that it is in the list at all.
-                self._rows[entry.name] = (), row_of(entry, judged=False)
+                self._rows[entry.name] = (), row_of(entry, judged=False, damage=damage)
         if late:
             self.again()
         return [self._rows[entry.name][1] for entry in entries]

@@ -247,7 +247,7 @@ export interface ObserverRow {
   readonly inf: number;
   /** True if a person has set the range. */
   readonly overridden: boolean;
-  /** What it costs the model: by how many dB the model's SQNR is better where this alone stays in floating point. */
+  /** What it costs the model: SQNR of its results where this alone is quantized, in dB. The least is the dearest. */
   readonly damage: number | null;
 }
 

@@ -34,7 +34,7 @@ class ObserverRow:
     overridden: bool
     """True if a person has set the range."""
     damage: float | None
-    """What it costs the model: SQNR of its results where this alone is quantized, in dB, so that the least is the dearest."""
+    """What it costs the model: SQNR of its results where this alone is quantized, in dB. The least is the dearest."""
 
 
 @dataclass(frozen=True)
