@@ -134,7 +134,7 @@ class HistogramModel(ViewModel):
         # The rows that have waited longest come first, so that none is left behind while values stream in.
         for entry in sorted(entries, key=lambda entry: self._turns.get(entry.name, 0)):
             damage = damages.get(entry.name)
-            key = (entry.observer.version, entry.observer.batches, damage)
+            key: tuple[float | None, ...] = (entry.observer.version, entry.observer.batches, damage)
             held = self._rows.get(entry.name)
             if held is not None and held[0] == key:
                 continue
