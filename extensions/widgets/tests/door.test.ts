@@ -193,7 +193,7 @@ describe('door', () => {
     model.traits['version'] = 7;
     const { el } = show(model);
     expect(el.textContent).toContain(
-      'another version of the workbench (its messages are version 7, these are 4)'
+      'another version of the workbench (its messages are version 7, these are 5)'
     );
     expect(drawn).toEqual([]);
   });

@@ -183,7 +183,7 @@ describe('KernelLink', () => {
     const { kernel, link } = await opened();
     kernel.write({ ...state('a', 1), version: 1 }, 'data');
     expect(link.status).toBe('refused');
-    expect(link.describe()).toContain('version 1 of the protocol, this page version 4');
+    expect(link.describe()).toContain('version 1 of the protocol, this page version 5');
     await expect(link.request('a', { type: 'undo' })).rejects.toThrow('version 1');
   });
 
