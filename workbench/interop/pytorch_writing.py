@@ -125,7 +125,8 @@ class _Tensors:
             )
         self._array(w, "_rebuild_qtensor", payload.codes, payload.dtype, "cpu")
         w.parts.append(b"(")
-        w.name("torch", payload.qscheme.value)
+        # Real zero points are told by their type.
+        w.name("torch", "per_tensor_affine" if payload.per_tensor else "per_channel_affine")
         if payload.qscheme is QScheme.PER_TENSOR_AFFINE:
             w.write(payload.scale)
             w.write(payload.zero_point)

@@ -69,7 +69,8 @@ def model_size(model: Module) -> int:
     >>> model_size(wb.nn.Linear(10, 10))
     440
     """
-    return sum(int(tensor.payload.nbytes) for tensor in model.state_dict().values())
+    held: list[Any] = [*model.parameters(), *model.buffers()]
+    return sum(int(tensor.payload.nbytes) for tensor in held)
 
 
 def accuracy(model: Any, batches: Iterable[Any]) -> float:

@@ -121,6 +121,7 @@ class ObserverBase(Module):
         factory_kwargs: taken for PyTorch's programs: what is observed decides where statistics lie.
     """
 
+    _version = 3
     resizable: tuple[str, ...] = ("min_val", "max_val")
     eps: Tensor
     min_val: Tensor

@@ -140,6 +140,8 @@ class FixedQParamsObserver(ObserverBase):
     scale: Tensor
     zero_point: Tensor
 
+    _version = 1
+
     def __init__(
         self,
         scale: float,

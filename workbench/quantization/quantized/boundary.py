@@ -13,6 +13,7 @@ from workbench.core.value import new
 from workbench.nn import Module
 from workbench.ops.quantized.quantize import DEQUANTIZE, QUANTIZE_PER_TENSOR
 from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.quantized.repacked import Repacked
 from workbench.tensor import Tensor
 
 __all__ = ["DeQuantize", "Quantize", "QuantizedModule"]
@@ -55,7 +56,7 @@ def require_codes(module: Any, x: Any) -> None:
         )
 
 
-class Quantize(QuantizedModule):
+class Quantize(Repacked, QuantizedModule):
     """Turns float32 values into codes."""
 
     def __init__(self, dtype: DType = quint8) -> None:
@@ -69,6 +70,10 @@ class Quantize(QuantizedModule):
         made = cls(observer.dtype)
         made.set_output(observer)
         return made
+
+    def packed(self, own: dict[str, Any]) -> dict[str, Any]:
+        """Return scale and zero point as rows of one number, as PyTorch has them here."""
+        return {key: one.reshape(1) for key, one in own.items()}
 
     def forward(self, x: Any) -> Any:
         """Quantize [any dims]; what is quantized already passes through."""

@@ -22,6 +22,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+_INNER = "inner."
+
+
 class Computed(QuantizedModule):
     """A floating point module between codes: q = quantize(f(dequantize(x)))."""
 
@@ -47,6 +50,22 @@ class Computed(QuantizedModule):
             scale=float(self.scale.payload), zero_point=int(self.zero_point.payload),
             qmin=self.quant_min, qmax=self.quant_max, dtype=self.dtype,
         )  # fmt: skip
+
+    def state_dict(self, *args: Any, **settings: Any) -> Any:
+        """Return the state, in which the module's own tensors stand beside scale and zero point."""
+        prefix = settings.get("prefix", args[1] if len(args) > 1 else "")
+        found = super().state_dict(*args, **settings)
+        for key in [key for key in found if key.startswith(f"{prefix}{_INNER}")]:
+            found[prefix + key.removeprefix(f"{prefix}{_INNER}")] = found.pop(key)
+        return found
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        # In place: the module inside is given what is left of it.
+        for key in [key for key in state_dict if key.startswith(prefix)]:
+            last = key.removeprefix(prefix)
+            if last not in self._buffer_names and not last.startswith(_INNER):
+                state_dict[f"{prefix}{_INNER}{last}"] = state_dict.pop(key)
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def extra_repr(self) -> str:
         """Return scale and zero point."""

@@ -9,6 +9,7 @@ from workbench.core.op import ops
 from workbench.quantization.observed import float_layer, observer_of
 from workbench.quantization.quantized.boundary import QuantizedModule, require_codes
 from workbench.quantization.quantized.layers import check_types, quantize_weight
+from workbench.quantization.quantized.repacked import PackedConvolution
 from workbench.tensor import Tensor
 
 __all__ = [
@@ -16,7 +17,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Convolution(QuantizedModule):
+class _Convolution(PackedConvolution, QuantizedModule):
     """A convolution on codes: q = clamp(rne((Σ (x - zx)·(w - zw)·sx·sw[o] + b[o]) / s) + z)."""
 
     weight: Tensor

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workbench.base.dtypes import quint8
 from workbench.base.errors import QuantizationError
+from workbench.base.quantized_array import QuantizedArray
 from workbench.core.value import new
-from workbench.nn import Module, functional
+from workbench.nn import functional
 from workbench.quantization.observed import weight_watcher
+from workbench.quantization.quantized.repacked import TYPE, Repacked
 from workbench.tensor import Tensor
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-class _Table(Module):
+TABLE = "_packed_params._packed_weight"
+_PARTS = ("codes", "scales", "zero_points")
+
+
+def _parts(table: QuantizedArray) -> tuple[Any, Any, Any]:
+    return np.array(table.codes), np.array(table.scale), np.array(table.zero_point)
+
+
+class _Table(Repacked):
     """Rows in codes: row = (codes - zero point)·scale. Only rows that are looked up become numbers."""
 
     codes: Tensor
@@ -43,6 +53,25 @@ class _Table(Module):
         self.num_embeddings, self.embedding_dim = values.shape
         self.padding_idx = module.padding_idx
         self.eval()
+
+    parts: ClassVar[dict[str, int]] = {"_packed_params": 1}
+    shown = ("codes", TABLE, "scales", TABLE, "zero_points", TABLE)
+
+    def packed(self, own: dict[str, Any]) -> dict[str, Any]:
+        """Return the table as one quantized tensor, and its type beside."""
+        codes, scales, zeros = (own.pop(name).payload for name in _PARTS)
+        table = new(QuantizedArray(codes, scales, zeros, quint8, 0))
+        return {**own, TYPE: quint8, TABLE: table}
+
+    def unpacked(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return codes, scales and zero points of the quantized tensor."""
+        own = {key: one for key, one in given.items() if key not in (TYPE, TABLE)}
+        if TABLE not in given:
+            return own
+        table = getattr(given[TABLE], "payload", None)
+        if not isinstance(table, QuantizedArray) or table.axis != 0 or table.zero_point.dtype.kind != "f":
+            raise ValueError(f"{TABLE}: expected codes with a scale and a real zero point for each row.")
+        return {**own, **{key: new(one) for key, one in zip(_PARTS, _parts(table), strict=True)}}
 
     @classmethod
     def from_float(cls, module: Any) -> Any:

@@ -24,6 +24,7 @@ from workbench.quantization.fake_quantize import FakeQuantize
 from workbench.quantization.observed import float_layer, observer_of
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.quantized.boundary import QuantizedModule, require_codes
+from workbench.quantization.quantized.repacked import PackedConvolution, PackedLinear
 from workbench.tensor import Tensor
 
 __all__ = [
@@ -117,7 +118,7 @@ def _zeros(shape: tuple[int, ...], labels: tuple[str, ...]) -> Any:
     return labelled(new(codes), labels)
 
 
-class Conv2d(_Weighted):
+class Conv2d(PackedConvolution, _Weighted):
     """Two-dimensional convolution on codes: quint8 [N, C, H, W] to quint8, weights qint8.
 
     q = clamp(rne((Σ (x - zx)·w·sx·sw[o] + b[o]) / s) + z), with exact sums and the bias in real units.
@@ -199,7 +200,7 @@ class ConvReLUMaxPool2d(ConvReLU2d):
     pool = True
 
 
-class Linear(_Weighted):
+class Linear(PackedLinear, _Weighted):
     """Affine map of the last dim on codes: quint8 [..., in_features] to quint8, weights qint8."""
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:

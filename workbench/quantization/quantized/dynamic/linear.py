@@ -8,11 +8,12 @@ import numpy as np
 
 from workbench.base.dtypes import float16, qint8
 from workbench.base.errors import QuantizationError
-from workbench.core.value import labelled
-from workbench.nn import Module, functional
+from workbench.core.value import labelled, new
+from workbench.nn import functional
 from workbench.ops.quantized.dynamic import QUANTIZED_LINEAR_DYNAMIC
 from workbench.quantization.observed import float_layer
 from workbench.quantization.quantized.layers import quantize_weight
+from workbench.quantization.quantized.repacked import PackedLinear
 from workbench.tensor import Tensor
 
 __all__ = ["Linear", "LinearReLU", "affine", "linear_on_codes", "weight_codes"]
@@ -59,7 +60,7 @@ def affine(x: Any, weight: Any, bias: Any, token: bool) -> Any:
     return linear_on_codes(x, weight, bias, token)
 
 
-class Linear(Module):
+class Linear(PackedLinear):
     """An affine map with a weight in codes; what comes in is quantized in each call.
 
     y = ŝ·s·Σ (q - z)·ŵ + b. By default one scale holds for all of a batch; with a qconfig that says
@@ -71,6 +72,7 @@ class Linear(Module):
     ('workbench.quantization.quantized.dynamic.linear', workbench.float32)
     """
 
+    _version = 4
     weight: Tensor
     bias: Tensor | None
     relu = False
@@ -96,6 +98,17 @@ class Linear(Module):
         """Map the last dim of floating point values."""
         out = affine(input, self.weight, self.bias, self.token)
         return functional.relu(out) if self.relu else out
+
+    def packed(self, own: dict[str, Any]) -> dict[str, Any]:
+        """Return the pair, and a scale and a zero point, which nothing uses: PyTorch's layer has them."""
+        unused = {"scale": new(np.array(1.0, np.float32)), "zero_point": new(np.array(0))}
+        return {**unused, **super().packed(own)}
+
+    def unpacked(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return weight and bias of the pair."""
+        return super().unpacked(
+            {key: one for key, one in given.items() if key not in ("scale", "zero_point")}
+        )
 
     def extra_repr(self) -> str:
         """Return sizes and the type of the weight."""
