@@ -110,6 +110,9 @@ DECLARED: dict[str, dict[str, str]] = {
     "workbench.train.callbacks.tensorboard": {
         "workbench.export.tensorboard": "slow to import, and not needed until a training is logged"
     },
+    "workbench.quantization.layerwise.drawing": {
+        "matplotlib.figure": "slow to import, and not needed until a figure is asked for"
+    },
     "workbench.train.drawing": {
         "matplotlib.figure": "slow to import, and not needed until a figure is asked for"
     },

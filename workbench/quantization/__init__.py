@@ -44,6 +44,13 @@ from workbench.quantization.fake_quantize import (
 from workbench.quantization.fuse import fuse_modules, fuse_modules_qat
 from workbench.quantization.intrinsic.qat import freeze_bn_stats, update_bn_stats
 from workbench.quantization.layer_observers import propagate_qconfig, propagate_qconfig_
+from workbench.quantization.layerwise import (
+    LayerCost,
+    MixedPrecision,
+    Sensitivity,
+    mixed_precision,
+    sensitivity,
+)
 from workbench.quantization.learnable_fake_quantize import LearnableFakeQuantize
 from workbench.quantization.mappings import *  # noqa: F403
 from workbench.quantization.metrics import Figures
@@ -65,6 +72,7 @@ from workbench.quantization.qat_workflow import prepare_qat, quantize_qat
 from workbench.quantization.qconfig import *  # noqa: F403
 from workbench.quantization.qconfig_mapping import *  # noqa: F403
 from workbench.quantization.quantize_fx import convert_fx, fuse_fx, prepare_fx, prepare_qat_fx
+from workbench.quantization.reporting import Advice, PointFigures, Report, report
 from workbench.quantization.rescaling import equalize, smooth
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper, add_quant_dequant
 from workbench.quantization.tuning import adaround, correct_bias
@@ -93,6 +101,8 @@ __all__ = [
     "update_bn_stats", "weight_only",
 ]  # fmt: skip
 __all__ += ["adaround", "correct_bias"]
+__all__ += ["LayerCost", "MixedPrecision", "Sensitivity", "mixed_precision", "sensitivity"]
+__all__ += ["Advice", "PointFigures", "Report", "report"]
 __all__ += default_fake_quantize.__all__
 __all__ += default_observers.__all__
 __all__ += [name for name in qconfig.__all__ if name != "BACKENDS"]

@@ -106,7 +106,8 @@ def _as_layers(module: GraphModule, inputs: tuple[Any, ...]) -> None:
     as_layers(module.train(training), run.dims)
 
 
-def _mapping(given: Any) -> QConfigMapping:
+def as_mapping(given: Any) -> QConfigMapping:
+    """Return what was given as a mapping: one, a dict, or one qconfig for all."""
     if isinstance(given, QConfigMapping):
         return given
     if isinstance(given, QConfig):
@@ -185,7 +186,7 @@ def _prepared(
         raise QuantizationError(
             "the model has observers already: prepare it once, then calibrate and convert_fx it"
         )
-    configs, inputs = _mapping(mapping), _examples(example_inputs)
+    configs, inputs = as_mapping(mapping), _examples(example_inputs)
     paths = [name for name, _ in model.named_modules()]
     configs.check_names(paths)
     module = _traced(model, custom, inputs)

@@ -16,11 +16,13 @@ from workbench.graph import Graph, GraphDiff
 from workbench.graph.passes import Step
 from workbench.live.renderers import renderers
 from workbench.nn.summary import Summary
+from workbench.quantization import MixedPrecision, Report, Sensitivity
 from workbench.tensor import Tensor
 from workbench.widgets.cell_views import cell_view
 from workbench.widgets.clash import clash_html
 from workbench.widgets.graph_html import graph_html
 from workbench.widgets.html import tensor_html
+from workbench.widgets.quantization_html import layers_html, report_html
 from workbench.widgets.stills import still
 from workbench.widgets.summary_html import summary_html
 
@@ -54,6 +56,9 @@ html.register(Tensor, tensor_html)
 html.register(DimensionError, clash_html)
 html.register(Graph, graph_html)
 html.register(Summary, summary_html)
+html.register(Sensitivity, layers_html)
+html.register(MixedPrecision, layers_html)
+html.register(Report, report_html)
 
 
 def mimebundle(thing: object) -> Any:

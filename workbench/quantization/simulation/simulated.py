@@ -31,7 +31,7 @@ from workbench.quantization.quantize_fx import configured_graph
 from workbench.quantization.quantized.boundary import Quantize
 from workbench.quantization.quantized.layers import quantize_weight
 
-__all__ = ["Part", "Simulated"]
+__all__ = ["Part", "Simulated", "name_of"]
 
 Array = np.ndarray[Any, Any]
 Watch = Callable[[Node, Any], None]
@@ -109,7 +109,7 @@ class Simulated:
         self.said: dict[Node, Statement] = said
         self.full = self.plan(None)
         self.parts = [
-            Part(_name(node), self._kind(node), node, self._layer(node))
+            Part(name_of(node), self._kind(node), node, self._layer(node))
             for node in said
             if node in self.full.coded and self.said[node].way in ("layer", "computed")
         ]
@@ -165,9 +165,10 @@ class Simulated:
         moved = node in self.full.coded and self.full.said[node].way == "native"
         if moved and self.full.said[node].travels != "own":
             return None
-        return self._shared(node)
+        return self.shared_observer(node)
 
-    def _shared(self, node: Node) -> ObserverBase:
+    def shared_observer(self, node: Node) -> ObserverBase:
+        """Return the observer whose scale a value gets, its own or that of those that it shares one with."""
         group = self.full.group(node)
         if group not in self._observers:
             takers = [group, node, *node.users, *self.configs]
@@ -181,7 +182,7 @@ class Simulated:
 
     def quantized(self, node: Node, value: Any) -> Any:
         """Return a value as codes under the range of its observer."""
-        observer = self._shared(node)
+        observer = self.shared_observer(node)
         key = self.full.group(node), observer.version
         if key not in self._quantizers:
             self._quantizers[key] = Quantize.from_float(observer)
@@ -237,6 +238,7 @@ class Simulated:
         return made
 
 
-def _name(node: Node) -> str:
+def name_of(node: Node) -> str:
+    """Return the path of the layer that a node calls, or its own name."""
     layer = node.op == "call_module" and "function" not in node.meta
     return str(node.target) if layer else node.name

@@ -1,0 +1,277 @@
+"""What each layer costs, how many bits each gets under a budget, and the report: against brute force, and refusals."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workbench as wb
+from workbench import nn
+from workbench import quantization as q
+from workbench.quantization.layerwise import costs
+from workbench.quantization.layerwise.frontier import Option, best_within, frontier
+from workbench.quantization.layerwise.judge import divergence
+from workbench.quantization.noise import Density
+from workbench.quantization.reporting.points import bits_used
+
+ONEDNN = q.get_default_qconfig_mapping("onednn")
+
+
+def integer(model: Any, mapping: Any, x: Any) -> Any:
+    prepared = q.prepare_fx(model, mapping, (x[:1],))
+    with wb.no_grad():
+        prepared(x)
+        return q.convert_fx(prepared)
+
+
+# ------------------------------------------------------------------------------------------ sensitivity
+
+
+def test_each_layer_alone_and_all_but_it(trained: Any, digits: Any) -> None:
+    x, labels = digits[1]
+    found = q.sensitivity(trained, (x, labels), progress=False)
+    assert found.complete and len(found) == 4
+    assert [one.alone.sqnr for one in found] == sorted(one.alone.sqnr for one in found)
+    with wb.no_grad():
+        plain = trained(x)
+    assert found.accuracy == q.accuracy(trained, [(x, labels)])
+    for one in found:
+        mapping = q.QConfigMapping().set_module_name(one.name, q.get_default_qconfig("onednn"))
+        made = integer(trained, mapping, x)
+        with wb.no_grad():
+            assert one.alone.sqnr == pytest.approx(q.sqnr(plain, made(x)), abs=1)
+        rest = integer(trained, q.get_default_qconfig_mapping("onednn").set_module_name(one.name, None), x)
+        assert one.others is not None
+        with wb.no_grad():
+            assert one.others.sqnr == pytest.approx(q.sqnr(plain, rest(x)), abs=1)
+        assert one.others.sqnr > found.whole.sqnr - 0.5
+    assert found["fc2"].weights == 160 and found["fc2"].kind == "Linear"
+    with pytest.raises(KeyError, match="nothing is known of 'fc3'; looked at were"):
+        found["fc3"]
+
+
+def test_the_table_and_the_figure(trained: Any, digits: Any) -> None:
+    found = q.sensitivity(trained, digits[1], progress=False)
+    lines = repr(found).splitlines()
+    assert lines[0].split() == ["layer", "alone", "dB", "KL", "accuracy", "gain", "dB"]
+    assert lines[2].startswith(f"{found.costs[0].name} (") and "in floating point)" in lines[-1]
+    assert "accuracy" not in repr(q.sensitivity(trained, digits[1][0], others=False, progress=False))
+    assert len(found.plot().axes[0].patches) == 4
+    assert json.loads(json.dumps(found.to_dict()))["layers"][0]["name"] == found.costs[0].name
+
+
+def test_an_interrupt_keeps_what_is_known(trained: Any, digits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(parts: Any, *_: Any, **__: Any) -> Any:
+        yield from parts[:2]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(costs, "bar", stopped)
+    found = q.sensitivity(trained, digits[1][0])
+    assert not found.complete and len(found) == 2 and found.left == ("fc1", "fc2")
+    assert "interrupted, 2 not looked at" in repr(found)
+
+    def at_once(parts: Any, *_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(costs, "bar", at_once)
+    with pytest.raises(KeyboardInterrupt):
+        q.sensitivity(trained, digits[1][0])
+
+
+def test_divergence_by_hand() -> None:
+    p, other = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.5, 0.3])
+    wanted = float((p * np.log(p / other)).sum())
+    assert divergence(np.log(p)[None] + 3, np.log(other)[None] - 7) == pytest.approx(wanted)
+    assert divergence(np.array([[1000.0, 0.0]]), np.array([[1000.0, 0.0]])) == 0
+
+
+# -------------------------------------------------------------------------------------- mixed precision
+
+_ITEMS = st.lists(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=3), min_size=1, max_size=5
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_ITEMS, st.integers(0, 40))
+def test_no_choice_beats_those_that_are_found(items: Any, budget: int) -> None:
+    options = [[Option(str(i), *one) for i, one in enumerate(item)] for item in items]
+    every = [
+        (sum(one.cost for one in chosen), sum(one.harm for one in chosen))
+        for chosen in itertools.product(*options)
+    ]
+    found = best_within(frontier(options), budget)
+    fitting = [harm for cost, harm in every if cost <= budget]
+    assert (found is None) == (not fitting)
+    if found is not None:
+        assert found.harm == min(fitting) and found.cost <= budget
+        picked = [item[int(name)] for item, name in zip(options, found.chosen, strict=True)]
+        assert sum(one.cost for one in picked) == found.cost
+
+
+def test_a_budget_of_bytes_is_kept_by_the_mapping(trained: Any, digits: Any) -> None:
+    x = digits[1][0]
+    found = q.mixed_precision(trained, x, size=3000, choices=("fp32", "int8"), progress=False)
+    assert found.cost <= 3000 and set(found.choices.values()) == {"fp32", "int8"}
+    made = integer(trained, found.qconfig_mapping, x)
+    for name, choice in found.choices.items():
+        kind = type(made.get_submodule(name)).__module__
+        assert ("quantized" in kind) == (choice == "int8")
+    with wb.no_grad():
+        assert q.sqnr(trained(x), made(x)) == pytest.approx(found.loss.sqnr, abs=1)
+    # The weights of the integer model take what was counted.
+    assert q.model_size(made) == pytest.approx(found.cost, abs=200)
+    ratios = [ratio for _, ratio in found.curve]
+    assert ratios == sorted(ratios) and math.isinf(ratios[-1])
+    assert found.loss.sqnr > next(one.loss.sqnr for one in found.uniform if one.name == "int8")
+    assert "of 2.93 KB" in repr(found) and found.plot().axes[0].lines
+    assert json.loads(json.dumps(found.to_dict()))["choices"] == found.choices
+
+
+def test_four_bits_are_taken_where_bytes_are_few(trained: Any, digits: Any) -> None:
+    found = q.mixed_precision(trained, digits[1][0], size=1900, progress=False)
+    assert "int4" in found.choices.values() and found.cost <= 1900
+    made = integer(trained, found.qconfig_mapping, digits[1][0])
+    for name, choice in found.choices.items():
+        if choice == "int4":
+            assert np.abs(made.get_submodule(name).weight.payload.codes.astype(int)).max() <= 8
+
+
+def test_budgets_of_operations_and_time(trained: Any, digits: Any) -> None:
+    x = digits[1][0]
+    found = q.mixed_precision(trained, x, bit_operations=2e6, progress=False)
+    # By hand: places, inputs and outputs of each layer.
+    products = {"conv1": 144 * 9 * 4, "conv2": 36 * 36 * 8, "fc1": 72 * 16, "fc2": 160}
+    bits = {"fp32": 32 * 32, "int8": 64, "int4": 32}
+    assert found.cost == sum(count * bits[found.choices[name]] for name, count in products.items())
+    assert found.cost <= 2e6
+    assert "ms" in repr(q.mixed_precision(trained, x, time=60.0, choices=("fp32",), progress=False))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "give one budget: size in bytes, time in seconds or bit_operations; none was given"),
+        ({"size": 1, "time": 2}, "size, time was given"),
+        ({"size": -3}, "size=-3: a budget is a number above 0"),
+        ({"size": "1 MB"}, "size='1 MB': a budget is a number above 0"),
+        ({"size": 500}, r"size=500 B cannot be kept: the least is 1\.45 KB \(4 layers in int4\), of which 360 B"),
+        ({"time": 1e-9}, "cannot be kept: the least is .* ms"),
+        ({"size": 9000, "choices": ("int2",)}, "give some of fp32, int8, int4, each once"),
+    ],
+)  # fmt: skip
+def test_budgets_that_are_refused(trained: Any, digits: Any, settings: Any, message: str) -> None:
+    with pytest.raises(wb.QuantizationError, match=message):
+        q.mixed_precision(trained, digits[1][0][:8], progress=False, **settings)
+
+
+# ----------------------------------------------------------------------------------------------- report
+
+
+def test_figures_against_brute_force(trained: Any, digits: Any) -> None:
+    x, labels = digits[1]
+    found = q.report(trained, [(x[:64], labels[:64]), (x[64:], labels[64:])], advice=False, progress=False)
+    assert [one.name for one in found.points] == ["x", "conv1", "conv2", "fc1", "fc2"]
+    with wb.no_grad():
+        wanted = trained(x)
+        hidden = trained.relu3(trained.fc1(trained.flatten(trained.pool2(trained.relu2(trained.bn2(trained.conv2(
+            trained.pool1(trained.relu1(trained.bn1(trained.conv1(x)))))))))))  # fmt: skip
+        assert found.totals.loss.sqnr == pytest.approx(q.sqnr(wanted, found.model(x)), abs=1e-3)
+        assert found["fc2"].output_sqnr == pytest.approx(found.totals.loss.sqnr, abs=1)
+    assert found.totals.float_accuracy == q.accuracy(trained, [(x, labels)])
+    assert found.totals.sizes == (q.model_size(trained), q.model_size(found.model))
+    assert found.totals.samples == 128 and found.totals.products == found.totals.products_on_codes == 16864
+    one, values = found["fc1"], hidden.numpy()
+    assert one.clipped == pytest.approx(np.mean(values > one.high + (one.high - one.low) / 510), abs=2e-3)
+    codes = np.round((np.clip(values, one.low, one.high) - one.low) / (one.high - one.low) * 255)
+    rounded = codes / 255 * (one.high - one.low) + one.low
+    assert one.rounding_sqnr == pytest.approx(q.sqnr(values, rounded), abs=0.1)
+    bulk = np.quantile(values, 0.999) / (one.high - one.low)
+    assert one.bits_used == pytest.approx(8 + min(0.0, math.log2(bulk)), abs=0.05)
+    weight = trained.fc2.weight.detach().numpy()
+    scale = np.abs(weight).max(1, keepdims=True) / 127.5
+    near = np.clip(np.rint(weight / scale), -128, 127) * scale
+    assert found["fc2"].weight_sqnr == pytest.approx(q.sqnr(weight, near), abs=1e-3)
+    assert found["fc2"].per_channel and found["fc2"].products == 160 and found["fc2"].size[0] == 640
+    assert found.worst.name == "fc2" and sum(found["fc1"].counts) == values.size
+
+
+def test_outliers_are_told_with_what_helps(trained: Any, digits: Any) -> None:
+    x = digits[1][0].clone()
+    x[0, 0, 0, 0] = 8.0
+    ends = q.QConfigMapping().set_global(q.QConfig(q.MinMaxObserver, q.default_weight_observer))
+    found = q.report(trained, x, qconfig_mapping=ends, progress=False)
+    assert found["x"].bits_used < 5.5 and found["x"].high == pytest.approx(8, rel=0.01)
+    told = [one for one in found.advice if one.target == "x"]
+    assert len(told) == 1 and told[0].gain > 0.2
+    assert "outliers take" in told[0].problem and "of 8 bits" in told[0].problem
+    assert [one.gain for one in found.advice] == sorted((one.gain for one in found.advice), reverse=True)
+    kept = next(one for one in found.advice if "set_module_name" in one.code)
+    # The gain is what is really gained, and the model that is told of is that of the code.
+    mapping = q.QConfigMapping().set_global(q.QConfig(q.MinMaxObserver, q.default_weight_observer))
+    made = integer(trained, mapping.set_module_name(kept.target, None), x)
+    with wb.no_grad():
+        assert q.sqnr(trained(x), made(x)) == pytest.approx(kept.after, abs=1)
+    assert np.size(found.model.get_submodule("fc2").weight.payload.scale) == 1
+    assert "what to do, best first:" in repr(found)
+
+
+def test_channels_that_reach_far_are_named() -> None:
+    wb.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(8, 16), nn.Linear(16, 4)).eval(), wb.rand(64, 8)
+    with wb.no_grad():
+        model[0].weight[5] *= 60.0
+    found = q.report(model, x, progress=False)
+    assert found["0"].outlier_channels == (5,)
+    assert "outliers" in repr(found)
+    with pytest.raises(KeyError, match="the report has no point 'fc'; it has"):
+        found["fc"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(0, 50), min_size=4, max_size=40).filter(lambda one: sum(one) > 0), st.floats(-5, 5)
+)
+def test_bits_in_use_lie_between_none_and_all(counts: list[int], low: float) -> None:
+    density = Density(np.array(counts), low, low + 3.0)
+    for first, last in ((low, low + 3.0), (-10.0, 10.0), (0.0, 0.0)):
+        assert 0 <= bits_used(density, first, last, 8) <= 8
+
+
+@pytest.mark.parametrize("function", [q.sensitivity, q.report])
+def test_what_cannot_be_measured(trained: Any, digits: Any, function: Any) -> None:
+    x, labels = digits[1]
+    cases = [
+        (nn.Sequential(nn.ReLU()).eval(), x, "has no layer that becomes codes: there is nothing to quantize"),
+        (trained, [], "there is nothing to look at: the data gave no batch"),
+        (
+            trained,
+            [x, x * float("inf")],
+            "batch 1 has .* NaN or infinite values: nothing that they reach can be",
+        ),
+        (nn.Sequential(nn.Linear(2, 2)), wb.ones(2, 2), "Fusion only for eval! Call model"),
+        (_Infinite().eval(), wb.ones(2, 2), "the model itself computes NaN or infinite values"),
+    ]
+    for model, data, message in cases:
+        with pytest.raises(wb.QuantizationError, match=message):
+            function(model, data, progress=False)
+    with pytest.raises(wb.DimensionError, match=r"labels \[7\]: there is one label a sample, labels \[128\]"):
+        function(trained, (x, labels[:7]), progress=False)
+    with pytest.raises(wb.QuantizationError, match="accuracy needs labels"):
+        q.sensitivity(trained, x, accuracy=True)
+
+
+class _Infinite(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.fc(x) / 0.0
