@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import workbench as wb
 from tests.live.models import gesture
 from workbench import quantization as q
 from workbench.live.answer import answer
+from workbench.live.encode import encode_snapshot
 from workbench.live.ledger import Ledger
 from workbench.live.messages import (
     ChooseEvent,
@@ -17,6 +20,7 @@ from workbench.live.messages import (
     HistogramState,
     SelectEvent,
     SetScaleEvent,
+    ShowValuesEvent,
     UndoEvent,
 )
 from workbench.live.model import Refused
@@ -139,3 +143,29 @@ def test_nothing_to_choose_is_said_by_its_absence() -> None:
     assert detail is not None and detail.settings is not None and detail.settings.weight
     with pytest.raises(Refused, match="nothing can be chosen of a FixedQParamsObserver"):
         model.handle(ChooseEvent("choose", "0.output", bits=4))
+
+
+def test_values_before_and_after_travel_when_they_are_asked_for(model: HistogramModel) -> None:
+    model.handle(SelectEvent("select", "0.output"))
+    before = model.snapshot()
+    assert len(before.buffers) == 1
+    told = threading.Event()
+    model.listen(lambda one: told.set())
+    model.handle(ShowValuesEvent("show_values", True))
+    told.clear()
+    state = state_of(model)
+    assert state.show_values
+    detail = state.detail
+    assert told.wait(30)
+    for _ in range(100):
+        snapshot = model.snapshot()
+        detail = snapshot.state.detail  # type: ignore[attr-defined]
+        if detail.values is not None:
+            break
+        time.sleep(0.02)
+    assert detail is not None and detail.values is not None
+    _, buffers = encode_snapshot("histogram", snapshot)
+    assert [len(one) for one in buffers[1:]] == [4 * detail.values.bins] * 2
+    model.handle(ShowValuesEvent("show_values", False))
+    assert state_of(model).detail.values is None  # type: ignore[union-attr]
+    assert len(model.snapshot().buffers) == 1

@@ -18,7 +18,7 @@ from workbench.core import dispatch
 from workbench.core.value import Value
 from workbench.quantization.analysis import hits, sqnr, together
 from workbench.quantization.observer_base import ObserverBase
-from workbench.quantization.points import floating_twin, followed
+from workbench.quantization.points import Point, floating_twin, followed
 from workbench.quantization.prepared_form import form_of
 
 __all__ = ["Figures", "Measurement"]
@@ -83,13 +83,14 @@ class Measurement:
         self._points = followed(self._points, old, new)
         self._weights = followed(self._weights, old, new)
 
-    def _versions(self) -> tuple[int, ...]:
+    def versions(self) -> tuple[int, ...]:
+        """Return numbers that change whenever a range, or what is known of the values, does."""
         return tuple(point.observer.version for point in self._points)
 
     def now(self) -> Figures:
         """Measure and return the figures."""
         with self._lock:
-            versions = self._versions()
+            versions = self.versions()
             if versions != self._measured:
                 self._figures = self._measure()
                 self._measured = versions
@@ -98,7 +99,7 @@ class Measurement:
     @property
     def outdated(self) -> bool:
         """Whether something has changed since the last figures."""
-        return self._measured != self._versions()
+        return self._measured != self.versions()
 
     def latest(self, urgent: bool = False) -> Figures:
         """Return the last figures; where they are outdated, measure in the background as soon as it is time to."""
@@ -136,7 +137,7 @@ class Measurement:
         except _KNOWN as error:
             self.trouble = str(error)
             # Not tried again before something has changed.
-            self._measured = self._versions()
+            self._measured = self.versions()
         finally:
             with self._state:
                 self._busy = False
@@ -162,6 +163,39 @@ class Measurement:
         ratio = sqnr(together(self._scores), together(scores))
         # It is infinite where both agree exactly, which is no number to show.
         return Figures(ratio if math.isfinite(ratio) else None, self._accuracy(scores), self._float_accuracy)
+
+    def values_at(self, point: Point) -> tuple[Any, Any]:
+        """Return the values of an observed point on the batch, in the floating point model and in the integer one.
+
+        Raises `QuantizationError` where the integer model does not compute them by themselves.
+        """
+        with self._lock, dispatch.no_grad():
+            missing = self._form.missing()
+            if missing:
+                raise QuantizationError(f"not calibrated yet: {', '.join(missing)}")
+            if self._twin is None:
+                self._twin = floating_twin(self.model)
+            self._bring_up_to_date()
+            place = self._form.integer_place(point)
+            if place is None:
+                raise QuantizationError(f"the integer model does not compute {point.name} by itself")
+            before = self._caught(self._twin, point.slot)
+            after = self._caught(self._converted, place)
+        if before is None or after is None:
+            raise QuantizationError(f"the integer model computes {point.name} within another step")
+        return before, after
+
+    def _caught(self, model: Any, place: str) -> Any:
+        """What the module at `place` returns when `model`, which is this object's own, runs."""
+        seen: list[Any] = []
+        handle = model.get_submodule(place).register_forward_hook(
+            lambda module, inputs, output: seen.append(output)
+        )
+        try:
+            self._called(model)
+        finally:
+            handle.remove()
+        return seen[0] if seen and isinstance(seen[0], Value) else None
 
     def _called(self, model: Any) -> Any:
         return model(*self.arguments)

@@ -55,6 +55,10 @@ class PreparedForm(Protocol):
         """Return a new integer model by what is known now; the prepared one stays."""
         ...
 
+    def integer_place(self, point: Point) -> str | None:
+        """Return the path of the module of the integer model that gives the values of `point`, if there is one."""
+        ...
+
     def refresh(self, converted: Any, stale: set[str]) -> None:
         """Bring scales of an integer model up to date, and the weights of the layers at the paths in `stale`."""
         ...
@@ -103,6 +107,10 @@ class PreparedLayers:
         made = copy.deepcopy(self.model).eval()
         observe_weights(made)
         return with_integer_layers(made)
+
+    def integer_place(self, point: Point) -> str | None:
+        """Return the path of the layer: it stays where it was."""
+        return point.path
 
     def refresh(self, converted: Any, stale: set[str]) -> None:
         """Bring scales up to date, and the weights of the layers named stale."""

@@ -24,12 +24,14 @@ from workbench.live.messages import (
     SelectEvent,
     SetRangeEvent,
     SetScaleEvent,
+    ShowValuesEvent,
     UndoEvent,
 )
 from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.live.renderers import renderers
 from workbench.quantization.calibration import Calibration, Entry
 from workbench.quantization.calibration_changes import Step
+from workbench.quantization.layer_values import LayerValuesBeside
 from workbench.widgets.base import HearingWidget
 from workbench.widgets.histogram_comparison import comparison_of
 from workbench.widgets.histogram_detail import Judged, detail_of, judge
@@ -66,6 +68,8 @@ class HistogramModel(ViewModel):
         self._rules: tuple[tuple[str, int], Judged] | None = None
         self._words: tuple[Step | None, str] = (None, "")
         self._code: tuple[object, str] = (None, "")
+        self._values = LayerValuesBeside(calibration.measurement, self.again)
+        self._show_values = False
         self._urgent = False
         self._settled = False
 
@@ -84,7 +88,7 @@ class HistogramModel(ViewModel):
             chosen = self._chosen(entries)
             settled, self._settled = self._settled, False
             rows = self._all_rows(entries, chosen, settled)
-            detail, buffers = self._detail(chosen)
+            detail, buffers = self._detail(chosen, settled)
             urgent, self._urgent = self._urgent or settled, False
             figures = calibration.latest_figures(urgent)
             state = HistogramState(
@@ -99,8 +103,8 @@ class HistogramModel(ViewModel):
                 change=self._change(),
                 refusal=self._refusal,
                 comparison=comparison_of(calibration),
-                show_values=False,
-                no_values="",
+                show_values=self._show_values,
+                no_values=self._values.trouble if self._show_values else "",
             )
         return Snapshot(state, buffers)
 
@@ -151,12 +155,12 @@ class HistogramModel(ViewModel):
             self.again()
         return [self._rows[entry.name][1] for entry in entries]
 
-    def _detail(self, entry: Entry | None) -> tuple[ObserverDetail | None, tuple[bytes, ...]]:
+    def _detail(self, entry: Entry | None, urgent: bool) -> tuple[ObserverDetail | None, tuple[bytes, ...]]:
         # Without a histogram there is nothing to draw a range on.
         if entry is None or entry.evidence is None or entry.range() is None:
             return None, ()
-        detail, counts = detail_of(entry, self._judged(entry))
-        return detail, (counts,)
+        values = self._values.latest(entry, urgent or self._urgent) if self._show_values else None
+        return detail_of(entry, self._judged(entry), values)
 
     def _judged(self, entry: Entry) -> Judged:
         """What the rules choose and the error curve: kept until the observer has seen more."""
@@ -192,7 +196,7 @@ class HistogramModel(ViewModel):
                 raise Refused(str(error)) from None
             self._refusal = None
             # What changes a range is shown with the figures that come of it.
-            self._urgent = not isinstance(event, SelectEvent)
+            self._urgent = not isinstance(event, SelectEvent | ShowValuesEvent)
         # Looking at another observer is no news of any.
         (self.changed if self._urgent else self.again)()
 
@@ -212,6 +216,8 @@ class HistogramModel(ViewModel):
                 calibration.choose(name, **chosen)
             case CompareEvent(what=what):
                 {"keep": calibration.keep, "switch": calibration.switch, "leave": calibration.leave}[what]()
+            case ShowValuesEvent(on=on):
+                self._show_values = on
             case ResetRangeEvent(id=name):
                 calibration.reset_range(name)
             case UndoEvent():

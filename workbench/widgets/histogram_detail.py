@@ -6,9 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from workbench.live.messages import Candidate, Channel, CurvePoint, ObserverDetail, ObserverSettings
+from workbench.live.messages import (
+    Candidate,
+    Channel,
+    CurvePoint,
+    ObserverDetail,
+    ObserverSettings,
+    ValuesBeforeAfter,
+)
 from workbench.quantization.calibration_entry import Entry
 from workbench.quantization.error_statistics import ChannelValues
+from workbench.quantization.layer_values import LayerValues
 from workbench.quantization.observer_settings import RULE_NAMES, settings_of
 from workbench.quantization.search import NAMES, RULES, curve
 from workbench.widgets.histogram_rows import finite
@@ -25,8 +33,10 @@ MOST_CHANNELS = 256
 Judged = tuple[list[Candidate], list[CurvePoint]]
 
 
-def detail_of(entry: Entry, judged: Judged) -> tuple[ObserverDetail, bytes]:
-    """Return everything about an observer that has values and a range, and the counts of its histogram."""
+def detail_of(
+    entry: Entry, judged: Judged, values: LayerValues | None = None
+) -> tuple[ObserverDetail, tuple[bytes, ...]]:
+    """Return everything about an observer that has values and a range, and the counts of its histograms."""
     limits, evidence, observer = entry.range(), entry.evidence, entry.observer
     assert limits is not None and evidence is not None
     scheme = observer.scheme
@@ -60,9 +70,23 @@ def detail_of(entry: Entry, judged: Judged) -> tuple[ObserverDetail, bytes]:
         channel_dim=name,
         channels=channels,
         settings=_settings(entry),
-        values=None,
+        values=None if values is None else _values(values),
     )
-    return detail, drawn.counts.astype("<f4").tobytes()
+    counted = [drawn.counts] if values is None else [drawn.counts, values.before, values.after]
+    return detail, tuple(counts.astype("<f4").tobytes() for counts in counted)
+
+
+def _values(values: LayerValues) -> ValuesBeforeAfter:
+    return ValuesBeforeAfter(
+        low=values.low,
+        high=values.high,
+        bins=len(values.before),
+        float_buffer=1,
+        integer_buffer=2,
+        sqnr=finite(values.sqnr),
+        worst=values.worst,
+        shift=values.shift,
+    )
 
 
 def _settings(entry: Entry) -> ObserverSettings | None:

@@ -215,8 +215,9 @@ def test_the_list_is_searched_sorted_and_walked(harness: Harness) -> None:
 def test_figures_clipping_and_outliers_are_there(harness: Harness) -> None:
     root = harness.open("histogram", height=800)
     figures = root.get_by_test_id("wb-figures")
-    expect(figures.locator("[data-figure=scale] b")).to_have_text("0.0286")
-    expect(figures.locator("[data-figure='zero point'] b")).to_have_text("108")
+    expect(root.get_by_test_id("wb-input-scale")).to_have_value("0.0286")
+    expect(root.get_by_test_id("wb-input-zero-point")).to_have_value("108")
+    expect(figures.locator("[data-figure=codes] b")).to_have_text("0 … 255")
     expect(figures.locator("[data-figure=accuracy] b")).to_have_text("98.9 % (−0.1)")
     expect(root.get_by_test_id("wb-clip-low")).to_contain_text("clip")
     expect(root.get_by_test_id("wb-optimum")).to_have_count(1)
@@ -230,3 +231,105 @@ def test_what_is_clipped_away_is_told_legibly_in_a_narrow_place(harness: Harness
     apart = low["x"] + low["width"] <= high["x"] or low["y"] >= high["y"] + high["height"] - 3
     assert apart, "one is written over the other"
     harness.picture("histogram-240")
+
+
+def sent(harness: Harness, kind: str) -> list[dict[str, Any]]:
+    return [event for event in harness.events() if event["type"] == kind]
+
+
+def test_observer_scheme_bits_and_ranges_are_chosen_by_menus(harness: Harness) -> None:
+    root = harness.open("histogram", height=800)
+    nothing = {"rule": None, "symmetric": None, "bits": None, "per_channel": None}
+    for part, value, chosen in (
+        ("rule", "kl", {"rule": "kl"}),
+        ("symmetric", "symmetric", {"symmetric": True}),
+        ("bits", "4", {"bits": 4}),
+        ("per_channel", "channel", {"per_channel": True}),
+    ):
+        root.get_by_test_id(f"wb-choose-{part}").select_option(value)
+        assert sent(harness, "choose")[-1] == {"type": "choose", "id": "conv2.output", **nothing, **chosen}
+
+
+def test_a_choice_that_is_refused_says_why_and_goes_back(harness: Harness) -> None:
+    root = harness.open("histogram", height=800)
+    harness.do("answer = async () => ({ accepted: false, reason: 'conv2.output is no weight' })")
+    menu = root.get_by_test_id("wb-choose-per_channel")
+    menu.select_option("channel")
+    expect(root.get_by_test_id("wb-refusal")).to_contain_text("Refused: conv2.output is no weight")
+    expect(menu).to_have_value("tensor")
+
+
+def test_an_observer_of_which_nothing_can_be_chosen_says_so(harness: Harness) -> None:
+    root = harness.open("histogram", "fixed", height=800)
+    expect(root.get_by_test_id("wb-choose-rule")).to_have_count(0)
+    expect(root.get_by_text("known without looking")).to_be_visible()
+
+
+def test_scale_and_zero_point_can_be_typed(harness: Harness) -> None:
+    root = harness.open("histogram", height=800)
+    scale = root.get_by_test_id("wb-input-scale")
+    scale.fill("0.05")
+    scale.press("Enter")
+    assert sent(harness, "set_scale") == [
+        {"type": "set_scale", "id": "conv2.output", "scale": 0.05, "zero_point": 108}
+    ]
+    zero = root.get_by_test_id("wb-input-zero-point")
+    for text, reason in (("1.5", "a zero point is a whole number"), ("nan", "is not a finite number")):
+        zero.fill(text)
+        zero.press("Enter")
+        expect(root.get_by_test_id("wb-refusal")).to_contain_text(reason)
+    scale.fill("-1")
+    scale.press("Enter")
+    expect(root.get_by_test_id("wb-refusal")).to_contain_text("a scale lies above 0")
+    assert len(sent(harness, "set_scale")) == 1
+    scale.press("Escape")
+    expect(scale).to_have_value("0.0286")
+
+
+def test_two_sides_are_compared(harness: Harness) -> None:
+    root = harness.open("histogram", height=900)
+    root.get_by_test_id("wb-keep").click()
+    assert harness.events()[-1] == {"type": "compare", "what": "keep"}
+    harness.do("show('compared')")
+    table = root.get_by_test_id("wb-compare-table")
+    expect(table).to_contain_text("−8.8 dB")
+    expect(table).to_contain_text("−0.8 points")
+    expect(root.get_by_test_id("wb-side-B")).to_have_attribute("aria-pressed", "true")
+    root.get_by_test_id("wb-side-B").click()
+    root.get_by_test_id("wb-side-A").click()
+    assert sent(harness, "compare")[1:] == [{"type": "compare", "what": "switch"}]
+    table.get_by_role("button", name="fc1.weight").click()
+    assert harness.events()[-1] == {"type": "select", "id": "fc1.weight"}
+    root.get_by_test_id("wb-leave").click()
+    assert harness.events()[-1] == {"type": "compare", "what": "leave"}
+    harness.picture("histogram-compared")
+
+
+def test_values_before_and_after_lie_over_the_histogram(harness: Harness) -> None:
+    root = harness.open("histogram", height=800)
+    root.get_by_test_id("wb-show-values").click()
+    assert harness.events()[-1] == {"type": "show_values", "on": True}
+    harness.do("show('compared')")
+    expect(root.get_by_test_id("wb-values-float")).to_have_count(1)
+    expect(root.get_by_test_id("wb-values-integer")).to_have_count(1)
+    expect(root.get_by_test_id("wb-values")).to_contain_text("15.8 dB apart")
+    harness.do(
+        "patch({ no_values: 'no batch is held', detail: { ...harness.state().detail, values: null } })"
+    )
+    expect(root.get_by_test_id("wb-values")).to_contain_text("no batch is held")
+    expect(root.get_by_test_id("wb-values-float")).to_have_count(0)
+
+
+def test_of_thousands_only_those_in_sight_are_in_the_page(harness: Harness) -> None:
+    root = harness.open("histogram", "huge", height=700)
+    rows = root.get_by_test_id("wb-observer")
+    assert rows.count() < 80
+    listed = root.get_by_test_id("wb-observers")
+    listed.evaluate("list => { list.scrollTop = list.scrollHeight }")
+    expect(root.locator("[data-testid=wb-observer][data-id=layer1999]")).to_be_visible()
+    assert rows.count() < 80
+    listed.focus()
+    harness.page.keyboard.press("Home")
+    assert harness.events()[-1] == {"type": "select", "id": "layer0"}
+    root.get_by_test_id("wb-order").get_by_role("radio", name="damage").click()
+    expect(rows.first.locator(".wb-list-sqnr")).to_have_text("22.0 dB")

@@ -76,6 +76,10 @@ class PreparedGraph:
         self._parts = to_codes(made, kept_plan(made))
         return made
 
+    def integer_place(self, point: Point) -> str | None:
+        """Return the path of the module that has the scale of `point`."""
+        return next((part for part, watching in self._parts.items() if watching == point.slot), None)
+
     def refresh(self, converted: Any, stale: set[str]) -> None:
         """Bring scales up to date, and the layers at the paths in `stale`."""
         for part, watching in self._parts.items():

@@ -74,7 +74,7 @@ function row(name: string, index: number): ObserverRow {
     nan: 0,
     inf: 0,
     overridden: false,
-    damage: 0.1 + ((index * 29) % 31) / 10
+    damage: 22 + ((index * 29) % 37)
   };
 }
 
@@ -207,10 +207,75 @@ function hostile(): Example {
   };
 }
 
+/** Two sides, and values before and after quantization with four bits. */
+function compared(): Example {
+  const example = usual(
+    {
+      comparison: {
+        active: 'B',
+        a: { sqnr: 31.2, accuracy: 0.989, float_accuracy: 0.99 },
+        b: { sqnr: 22.4, accuracy: 0.981, float_accuracy: 0.99 },
+        differences: [
+          {
+            id: 'conv2.output',
+            a: 'L2 · affine · 8 bit · per tensor',
+            b: 'KL · affine · 4 bit · per tensor · -3.1 to 4.2 by hand',
+            a_sqnr: 38.4,
+            b_sqnr: 16.3
+          },
+          {
+            id: 'fc1.weight',
+            a: 'min-max · symmetric · 8 bit · per channel',
+            b: 'L2 · symmetric · 6 bit · per tensor',
+            a_sqnr: 42.1,
+            b_sqnr: 30.9
+          }
+        ]
+      },
+      show_values: true
+    },
+    {},
+    4
+  );
+  const state = example.state as HistogramState;
+  const values = sample(7);
+  const { low, high, scale } = state.detail!;
+  const integer = values.map(value => Math.min(high, Math.max(low, Math.round(value / scale) * scale)));
+  const counted = (of: Float32Array): DataView => floats(histogram(of, -5, 5, 256));
+  return {
+    buffers: [...example.buffers, counted(values), counted(integer)],
+    state: {
+      ...state,
+      detail: {
+        ...state.detail!,
+        values: {
+          low: -5,
+          high: 5,
+          bins: 256,
+          float_buffer: 1,
+          integer_buffer: 2,
+          sqnr: 15.8,
+          worst: 1.92,
+          shift: -0.0021
+        }
+      }
+    }
+  };
+}
+
 /** Example states of the histogram view, by name. */
 export const states: Record<string, () => Example> = {
   usual: () => usual(),
   four: () => usual({}, {}, 4),
+  compared,
+  fixed: () => usual({}, { settings: null }),
+  weight: () =>
+    usual(
+      {},
+      {
+        settings: { rule: 'minmax', rules: RULES, symmetric: true, bits: 8, per_channel: true, weight: true }
+      }
+    ),
   wrong,
   hostile,
   one: () => {

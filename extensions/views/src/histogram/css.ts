@@ -2,14 +2,19 @@
 export const HISTOGRAM_CSS = `
 .wb-histogram { height: 100%; min-height: 0; }
 .wb-histogram > .wb-content { display: flex; flex: 1 1 auto; min-height: 0; }
-.wb-observers { display: grid; grid-template-columns: 250px minmax(0, 1fr); gap: 16px; flex: 1; min-height: 0; min-width: 0; }
+.wb-observers { display: grid; grid-template-columns: 290px minmax(0, 1fr); gap: 16px; flex: 1; min-height: 0; min-width: 0; }
 .wb-observers[data-single] { grid-template-columns: minmax(0, 1fr); }
 .wb-list { display: flex; flex-direction: column; gap: 6px; min-height: 0; max-height: max(100%, 300px); border-right: 1px solid var(--wb-line); padding-right: 12px; }
 .wb-list-tools { display: flex; gap: 6px; align-items: center; flex: none; }
 .wb-list-tools .wb-input { flex: 1; width: 60px; }
-.wb-list-rows { overflow: auto; flex: 1 1 0; min-height: 96px; display: flex; flex-direction: column; gap: 1px; }
-.wb-list-row { display: grid; grid-template-columns: minmax(0, 1fr) 46px 58px; gap: 6px; align-items: center; padding: 3px 6px; border-radius: 4px; cursor: pointer; font-size: 12px;
-  content-visibility: auto; contain-intrinsic-size: auto 26px; flex: none; }
+.wb-list-rows { overflow: auto; flex: 1 1 0; min-height: 96px; display: flex; flex-direction: column; }
+.wb-list-row { display: grid; grid-template-columns: minmax(0, 1fr) 46px 58px 8px; gap: 6px; align-items: center; box-sizing: border-box; height: 26px; margin-bottom: 1px; padding: 3px 6px; border-radius: 4px; cursor: pointer; font-size: 12px; flex: none; }
+.wb-list-heads { display: grid; grid-template-columns: minmax(0, 1fr) 46px 58px 24px; gap: 6px; padding: 0 0 0 6px; font-size: 11px; flex: none; }
+.wb-list-heads span:nth-child(3) { text-align: right; white-space: nowrap; direction: rtl; }
+.wb-list-heads span:nth-child(4) { margin-left: -3px; }
+.wb-list-cost { display: flex; align-items: flex-end; height: 16px; background: var(--wb-sunk); border-radius: 2px; overflow: hidden; }
+.wb-list-cost i { width: 100%; background: #d55e00; }
+[data-theme='dark'] .wb-list-cost i { background: #f0a04b; }
 .wb-list-row:hover { background: var(--wb-sunk); }
 .wb-list-row[aria-selected='true'] { background: color-mix(in srgb, var(--wb-accent) 14%, transparent); box-shadow: inset 3px 0 0 var(--wb-accent); }
 .wb-list-name { font-family: var(--wb-code); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; direction: ltr; }
@@ -34,6 +39,23 @@ export const HISTOGRAM_CSS = `
 .wb-pair[data-single] { grid-template-columns: minmax(0, 1fr); }
 .wb-controls { display: flex; flex-wrap: wrap; gap: 6px 8px; align-items: center; }
 .wb-controls .wb-spacer { flex: 1; }
+.wb-together { display: inline-flex; flex-wrap: wrap; gap: 6px; align-items: center; }
+.wb-controls .wb-input-number { width: 62px; }
+.wb-menus { display: flex; flex-wrap: wrap; gap: 6px 10px; align-items: center; }
+.wb-compare { display: inline-flex; gap: 2px; align-items: center; }
+.wb-compare [aria-pressed='true'] { background: var(--wb-accent); border-color: var(--wb-accent); color: var(--wb-on-accent, #fff); font-weight: 600; }
+.wb-compare-table { overflow-x: auto; }
+.wb-compare-table[hidden] { display: none; }
+.wb-compare-table table { border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums; margin: 0; width: 100%; }
+.wb-compare-table th, .wb-compare-table td { text-align: left; padding: 2px 10px 2px 0; border-bottom: 1px solid var(--wb-line); font-weight: 400; }
+.wb-compare-table thead th { color: var(--wb-quiet); font-size: 11px; }
+.wb-compare-table tbody th { font-family: var(--wb-code); }
+.wb-compare-table .wb-compare-change { text-align: right; white-space: nowrap; font-weight: 600; padding-right: 0; }
+.wb-compare-table thead th:last-child { text-align: right; padding-right: 0; }
+.wb-values { display: flex; flex-wrap: wrap; gap: 2px 12px; font-size: 11px; align-items: center; }
+.wb-values[hidden] { display: none; }
+.wb-values i { display: inline-block; width: 16px; height: 0; border-top: 2px solid var(--wb-mark); margin-right: 5px; vertical-align: middle; }
+.wb-values i[data-dashed] { border-top-style: dashed; }
 .wb-detail .wb-figures b { font-weight: 600; }
 .wb-change { font-size: 12px; color: var(--wb-ink); font-style: italic; min-height: 17px; }
 .wb-worse { color: var(--wb-warn); }

@@ -7,14 +7,28 @@ import { button, Notice, Segments } from '../common/parts';
 import type { Theme } from '../common/theme';
 import { Candidates } from './candidates';
 import { Channels } from './channels';
+import { Compare } from './compare';
 import { RangeControl } from './control';
 import { drawCurve } from './curve';
 import { RangeFields } from './fields';
 import { writeFigures } from './figures';
+import { SettingsMenus } from './menus';
 import { RangePlot } from './plot';
 import { optimum, previewSqnr, spiky } from './range';
+import { ScaleFields } from './scale';
+import { ValuesLegend, type Overlay } from './values';
+
+const VALUES_TITLE =
+  'Values of this layer on the held batch, in the floating point model and in the integer one';
 
 type Send = (event: HistogramViewEvent) => Promise<Answer | void>;
+
+/** What the detail asks of the view around it. */
+export interface Around {
+  /** Opens another observer. */
+  open(id: string): void;
+  copy(text: string): void;
+}
 
 /** The detail on the right. */
 export class DetailPane {
@@ -26,6 +40,12 @@ export class DetailPane {
   private readonly refusal: Notice;
   private readonly candidates: Candidates;
   private readonly fields: RangeFields;
+  private readonly scales: ScaleFields;
+  private readonly menus: SettingsMenus;
+  private readonly compare: Compare;
+  private readonly legend = new ValuesLegend();
+  private readonly values: HTMLButtonElement;
+  private overlay: Overlay | null = null;
   private readonly curve = s('svg', {
     class: 'wb-svg',
     role: 'img',
@@ -56,7 +76,8 @@ export class DetailPane {
 
   constructor(
     send: Send,
-    private readonly redraw: () => void
+    private readonly redraw: () => void,
+    around: Around
   ) {
     this.control = new RangeControl(send, redraw);
     this.plot = new RangePlot({
@@ -69,6 +90,24 @@ export class DetailPane {
       redraw
     });
     this.fields = new RangeFields(this.control, redraw);
+    const refused = (reason: string): void => this.refuse(reason);
+    this.scales = new ScaleFields(send, refused);
+    this.menus = new SettingsMenus(send, refused);
+    this.compare = new Compare(send, around.open);
+    this.values = button(
+      'float | int',
+      () => void send({ type: 'show_values', on: !(this.state?.show_values ?? false) }),
+      { 'data-testid': 'wb-show-values', 'aria-pressed': 'false', title: VALUES_TITLE }
+    );
+    const write: HTMLButtonElement = button(
+      'write as code',
+      () => {
+        around.copy(this.state?.head.code ?? '');
+        setText(write, 'copied');
+        setTimeout(() => setText(write, 'write as code'), 1200);
+      },
+      { 'data-testid': 'wb-write-code', title: 'Copy the QConfigMapping that does what is chosen here' }
+    );
     this.undo = button('undo', () => void send({ type: 'undo' }), { 'data-testid': 'wb-undo' });
     this.redo = button('redo', () => void send({ type: 'redo' }), { 'data-testid': 'wb-redo' });
     this.reset = button(
@@ -113,28 +152,37 @@ export class DetailPane {
       { class: 'wb-controls' },
       this.fields.labelled('low'),
       this.fields.labelled('high'),
+      this.scales.labelled('scale'),
+      this.scales.labelled('zero point'),
       this.reset,
-      this.undo,
-      this.redo,
       spacer,
-      this.scale.element,
-      this.around.element
+      h('span', { class: 'wb-together' }, this.scale.element, this.around.element, this.values)
+    );
+    const choices = h(
+      'div',
+      { class: 'wb-controls' },
+      this.menus.element,
+      h('span', { class: 'wb-spacer' }),
+      h('span', { class: 'wb-together' }, this.undo, this.redo, this.compare.buttons, write)
     );
     this.element.append(
       this.title,
       this.broken.element,
       this.candidates.element,
       this.plot.element,
+      this.legend.element,
       this.refusal.element,
       controls,
+      choices,
       this.figures,
       this.change,
+      this.compare.table,
       this.pair
     );
   }
 
   /** Shows another state. */
-  accept(state: HistogramState, detail: ObserverDetail, counts: Float32Array): void {
+  accept(state: HistogramState, detail: ObserverDetail, counts: Float32Array, overlay: Overlay | null): void {
     const other = detail.id !== this.detail?.id;
     if (other) {
       this.plot.release();
@@ -145,6 +193,11 @@ export class DetailPane {
     this.state = state;
     this.detail = detail;
     this.counts = counts;
+    this.overlay = overlay;
+    this.scales.accept(detail);
+    this.menus.accept(detail);
+    this.compare.accept(state.comparison);
+    this.values.setAttribute('aria-pressed', String(state.show_values));
     if (other && !this.scaleChosen) {
       // Once an observer is shown its picture does not jump from one scale to the other while it fills.
       this.scale.set(spiky(counts) ? 'log' : 'linear');
@@ -178,11 +231,13 @@ export class DetailPane {
         log: this.scale.value === 'log',
         around: this.around.value,
         preview: this.candidates.preview,
-        stale: this.control.ahead
+        stale: this.control.ahead,
+        overlay: state.show_values ? this.overlay : null
       },
       width,
       theme
     );
+    this.legend.update(this.overlay, state.show_values, state.no_values, theme);
     this.candidates.update(detail, theme);
     const hasCurve = detail.curve.length > 1;
     const hasChannels = detail.channels.length > 1;
@@ -244,6 +299,16 @@ export class DetailPane {
       this.dismissed = '';
     }
     this.refusal.say(text);
+  }
+
+  /** Says in place why something was refused; nothing has changed. */
+  private refuse(reason: string): void {
+    if (reason) {
+      this.control.refuse(reason.replace(/\.$/, ''));
+    } else {
+      this.control.refusal = '';
+      this.redraw();
+    }
   }
 
   private dismiss(): void {

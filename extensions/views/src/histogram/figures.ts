@@ -17,9 +17,7 @@ export function writeFigures(
     state.model.float_accuracy !== null &&
     state.model.accuracy < state.model.float_accuracy - 0.005;
   const list: readonly (readonly [string, string, string, boolean?])[] = [
-    ['scale', figure(detail.scale), exact(detail.scale)],
-    ['zero point', String(detail.zero_point).replace('-', '−'), exact(detail.zero_point)],
-    ['q', `${figure(detail.quant_min)} … ${figure(detail.quant_max)}`, 'smallest and greatest integer'],
+    ['codes', `${figure(detail.quant_min)} … ${figure(detail.quant_max)}`, 'smallest and greatest integer'],
     [
       'layer',
       sqnr,

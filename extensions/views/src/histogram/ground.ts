@@ -6,6 +6,7 @@ import { figure, ordinal, percent, si } from '../common/numbers';
 import { clamp, Scale, ticks, tickText } from '../common/scales';
 import { textWidth } from '../common/text';
 import type { Theme } from '../common/theme';
+import { drawOverlay, type Overlay } from './values';
 import { clipped, levels, whyNot, type Range } from './range';
 
 /** Which end of the range. */
@@ -20,6 +21,7 @@ export interface PlotState {
   readonly around: 'all' | 'range';
   readonly preview: Candidate | null;
   readonly stale: boolean;
+  readonly overlay: Overlay | null;
 }
 
 export const LEFT = 40;
@@ -46,6 +48,10 @@ export function drawGround(ground: Ground): void {
   drawBars(ground);
   drawZones(ground);
   drawLevels(ground);
+  if (ground.state.overlay) {
+    const { over, across, height, theme, state } = ground;
+    drawOverlay(over, ground.state.overlay, across, height - BOTTOM, TOP + 8, state.log, theme);
+  }
   drawMarks(ground);
 }
 
@@ -251,9 +257,19 @@ function drawLevels({ across, over, height, theme, state }: Ground): void {
   const path = inside.map(at => `M${at.toFixed(1)} ${base + 1}v5`).join('');
   over.append(s('path', { d: path, stroke: theme.ink, 'stroke-opacity': 0.55, fill: 'none' }));
   const spacing = ((range.high - range.low) / Math.max(1, count)) * pixels;
-  if (spacing >= 10) {
+  if (spacing >= 3) {
     const lines = inside.map(at => `M${at.toFixed(1)} ${TOP + 8}V${base}`).join('');
-    over.append(s('path', { d: lines, stroke: theme.ink, 'stroke-opacity': 0.16, fill: 'none' }));
+    // Fainter where they are many, so that the bars stay what is seen first.
+    const opacity = spacing >= 10 ? 0.2 : 0.09;
+    over.append(
+      s('path', {
+        d: lines,
+        stroke: theme.ink,
+        'stroke-opacity': opacity,
+        fill: 'none',
+        'data-testid': 'wb-grid'
+      })
+    );
   }
   const words = every === 1 ? `${count + 1} levels` : `${count + 1} levels, every ${ordinal(every)} ticked`;
   over.append(

@@ -1,5 +1,5 @@
 import type { Answer, Host, Mount, MountOptions } from '../host';
-import type { HistogramState, HistogramViewEvent } from '../protocol';
+import type { HistogramState, HistogramViewEvent, ObserverDetail } from '../protocol';
 import { float32, StateError } from '../common/buffers';
 import { h, replace } from '../common/dom';
 import { csv, type Exports } from '../common/exporting';
@@ -8,6 +8,7 @@ import { Picture } from '../common/picture';
 import { HISTOGRAM_CSS } from './css';
 import { DetailPane } from './detail';
 import { ObserverList } from './list';
+import type { Overlay } from './values';
 
 const MOST_BINS = 1 << 20;
 
@@ -30,7 +31,8 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
     this.list = new ObserverList(id => this.choose(id));
     this.detail = new DetailPane(
       event => this.send(event, true),
-      () => this.frame.request()
+      () => this.frame.request(),
+      { open: id => void this.choose(id), copy: text => this.host.copy(text) }
     );
     this.nothing = this.empty(
       'This observer has seen no values yet: run a batch through the prepared model.'
@@ -74,11 +76,12 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
     this.detail.element.hidden = !detail;
     this.nothing.hidden = detail !== null;
     if (detail) {
-      this.detail.accept(state, detail, this.counts);
+      this.detail.accept(state, detail, this.counts, overlayOf(detail, buffers));
     }
   }
 
   protected draw(): void {
+    this.list.resize();
     this.detail.draw(this.theme);
   }
 
@@ -116,6 +119,20 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
   private observerOf(node: string | null): string | null {
     return this.state?.observers.find(row => row.id === node || row.name === node)?.id ?? null;
   }
+}
+
+/** Values before and after quantization, with their counts. */
+function overlayOf(detail: ObserverDetail, buffers: readonly DataView[]): Overlay | null {
+  const { values } = detail;
+  if (!values) {
+    return null;
+  }
+  if (!(values.bins >= 0) || values.bins > MOST_BINS) {
+    throw new StateError(`${grouped(values.bins)} bins are more than a view can show`);
+  }
+  const counts = (buffer: number): Float32Array =>
+    float32(buffers, buffer, values.bins, 'values of the layer').subarray(0, values.bins);
+  return { values, float: counts(values.float_buffer), integer: counts(values.integer_buffer) };
 }
 
 /** The histogram view: what observers saw, and the range that a person can move. */

@@ -1,4 +1,4 @@
-/** The list of observers: in graph order or worst first, with a search. */
+/** The list of observers: in graph order, worst or dearest first, with a search. */
 import type { Answer } from '../host';
 import type { ModelFigures, ObserverRow } from '../protocol';
 import { Aim } from '../common/aim';
@@ -6,9 +6,13 @@ import { h, replace, s } from '../common/dom';
 import { decibels, percent, signed } from '../common/numbers';
 import { Segments } from '../common/parts';
 import { clamp } from '../common/scales';
+import { RowWindow } from './window';
 
 /** How the list is sorted. */
-export type Order = 'graph' | 'worst';
+export type Order = 'graph' | 'worst' | 'damage';
+
+/** Height of a row in pixels, with the gap below it; the style sheet has the same. */
+const ROW = 27;
 
 /** The rows to show: those whose name holds every word, in the order asked for. */
 export function arrange(rows: readonly ObserverRow[], order: Order, search: string): ObserverRow[] {
@@ -16,7 +20,14 @@ export function arrange(rows: readonly ObserverRow[], order: Order, search: stri
   const found = rows.filter(row => words.every(word => row.name.toLowerCase().includes(word)));
   // What has no figure yet cannot be called bad: it comes last.
   const badness = (row: ObserverRow): number => (row.nan + row.inf > 0 ? -Infinity : (row.sqnr ?? Infinity));
-  return order === 'worst' ? found.sort((a, b) => badness(a) - badness(b)) : found;
+  const cost = (row: ObserverRow): number => row.damage ?? Infinity;
+  const by = { worst: badness, damage: cost, graph: () => 0 }[order];
+  return order === 'graph' ? found : found.sort((a, b) => by(a) - by(b) || 0);
+}
+
+/** How dear a point is to the model, 0 to 1: from 60 dB when it alone is quantized, which nobody sees, to 10 dB. */
+export function dearness(damage: number | null): number {
+  return damage === null ? 0 : clamp((60 - damage) / 50, 0, 1);
 }
 
 function spark(heights: readonly number[]): SVGSVGElement {
@@ -34,6 +45,21 @@ function spark(heights: readonly number[]): SVGSVGElement {
     { width: 46, height: 16, viewBox: '0 0 46 16', 'aria-hidden': 'true' },
     s('path', { d: path })
   );
+}
+
+/** A bar as high as a point is dear to the model. */
+function costBar(damage: number | null): HTMLElement {
+  const bar = h('span', {
+    class: 'wb-list-cost',
+    title:
+      damage === null
+        ? 'What it costs the model is not known yet'
+        : `With this alone quantized the model has ${decibels(damage)}`
+  });
+  const fill = h('i');
+  fill.style.height = `${Math.round(dearness(damage) * 16)}px`;
+  bar.append(fill);
+  return bar;
 }
 
 /** The list on the left. */
@@ -59,6 +85,8 @@ export class ObserverList {
   private all: readonly ObserverRow[] = [];
   private selected: string | null = null;
   private readonly aim = new Aim();
+  private readonly window: RowWindow;
+  private readonly heads = h('div', { class: 'wb-list-heads wb-quiet', 'aria-hidden': 'true' });
   private readonly built = new Map<string, { readonly key: string; readonly element: HTMLElement }>();
 
   constructor(private readonly ask: (id: string) => Promise<Answer | void>) {
@@ -66,18 +94,21 @@ export class ObserverList {
       'Sort observers by',
       [
         ['graph', 'graph'],
-        ['worst', 'worst']
+        ['worst', 'worst'],
+        ['damage', 'damage']
       ],
       'graph',
-      () => this.fill(),
+      () => this.fill(true),
       'wb-order'
     );
-    this.search.addEventListener('input', () => this.fill());
+    this.window = new RowWindow(this.rows, ROW, index => this.row(this.shown[index]!));
+    this.search.addEventListener('input', () => this.fill(true));
     this.rows.addEventListener('keydown', event => this.key(event));
     this.element = h(
       'div',
       { class: 'wb-list' },
       h('div', { class: 'wb-list-tools' }, this.search, this.order.element),
+      this.heads,
       this.rows,
       this.model
     );
@@ -101,39 +132,42 @@ export class ObserverList {
     this.fillModel(model);
   }
 
-  private fill(): void {
+  private fill(fromTop = false): void {
     this.shown = arrange(this.all, this.order.value, this.search.value);
-    const elements = this.shown.map(row => this.row(row));
-    // Only a changed order touches the page, so that the list neither flickers nor loses its place.
-    const same =
-      elements.length === this.rows.children.length &&
-      elements.every((element, index) => this.rows.children[index] === element);
-    if (!same) {
-      const place = this.rows.scrollTop;
-      replace(
-        this.rows,
-        ...(elements.length > 0 ? elements : [h('span', { class: 'wb-quiet' }, 'No observer has this name.')])
-      );
-      this.rows.scrollTop = place;
+    const byDamage = this.order.value === 'damage';
+    const heads = ['observer', 'values', byDamage ? 'model if alone' : 'layer', 'cost'];
+    if (this.heads.textContent !== heads.join('')) {
+      replace(this.heads, ...heads.map(text => h('span', {}, text)));
     }
-    for (const [index, row] of this.shown.entries()) {
-      elements[index]!.setAttribute('aria-selected', String(row.id === this.selected));
+    if (fromTop) {
+      this.rows.scrollTop = 0;
     }
-    const at = this.shown.findIndex(row => row.id === this.selected);
-    if (at >= 0) {
-      this.rows.setAttribute('aria-activedescendant', elements[at]!.id);
+    if (this.shown.length === 0) {
+      this.window.show(0);
+      replace(this.rows, h('span', { class: 'wb-quiet' }, 'No observer has this name.'));
+      return;
+    }
+    this.window.show(this.shown.length);
+    const chosen = this.selected === null ? undefined : this.built.get(this.selected);
+    if (chosen?.element.isConnected) {
+      this.rows.setAttribute('aria-activedescendant', chosen.element.id);
+    } else {
+      // A row that is not in the page cannot be pointed to.
+      this.rows.removeAttribute('aria-activedescendant');
     }
   }
 
   private row(row: ObserverRow): HTMLElement {
-    const key = JSON.stringify(row);
+    const byDamage = this.order.value === 'damage';
+    const selected = row.id === this.selected;
+    const key = JSON.stringify([row, byDamage, selected]);
     const known = this.built.get(row.id);
     if (known?.key === key) {
       return known.element;
     }
     const bad = row.nan + row.inf > 0;
     const bar = h('i');
-    bar.style.width = `${clamp(((row.sqnr ?? 0) / 60) * 100, 0, 100)}%`;
+    bar.style.width = `${clamp((((byDamage ? row.damage : row.sqnr) ?? 0) / 60) * 100, 0, 100)}%`;
     const children = [
       h(
         'span',
@@ -143,7 +177,8 @@ export class ObserverList {
         row.overridden ? h('span', { class: 'wb-quiet', title: 'set by hand' }, ' ✎') : null
       ),
       spark(row.spark) as unknown as HTMLElement,
-      h('span', { class: 'wb-list-sqnr' }, decibels(row.sqnr), bar)
+      h('span', { class: 'wb-list-sqnr' }, decibels(byDamage ? row.damage : row.sqnr), bar),
+      costBar(row.damage)
     ];
     let element = known?.element;
     // The element stays, and with it its place.
@@ -164,6 +199,7 @@ export class ObserverList {
       );
       element.addEventListener('click', () => this.choose(row.id));
     }
+    element.setAttribute('aria-selected', String(selected));
     this.built.set(row.id, { key, element });
     return element;
   }
@@ -186,18 +222,14 @@ export class ObserverList {
 
   private reveal(): void {
     const at = this.shown.findIndex(row => row.id === this.selected);
-    const row = this.rows.children[at];
-    if (row instanceof HTMLElement && at >= 0) {
-      // Not by scrollIntoView, which would scroll the notebook, too.
-      const { offsetTop, offsetHeight } = row;
-      const from = this.rows.offsetTop;
-      if (
-        offsetTop - from < this.rows.scrollTop ||
-        offsetTop - from + offsetHeight > this.rows.scrollTop + this.rows.clientHeight
-      ) {
-        this.rows.scrollTop = offsetTop - from - this.rows.clientHeight / 2;
-      }
+    if (at >= 0) {
+      this.window.reveal(at);
     }
+  }
+
+  /** The room may be another one. */
+  resize(): void {
+    this.window.refresh();
   }
 
   private key(event: KeyboardEvent): void {

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { Scale } from '../src/common/scales';
+import { differences } from '../src/histogram/compare';
+import { arrange, dearness } from '../src/histogram/list';
+import { chosen, SettingsMenus } from '../src/histogram/menus';
+import { whyNoScale } from '../src/histogram/scale';
+import { steps } from '../src/histogram/values';
+import { inSight } from '../src/histogram/window';
+import type { ChooseEvent, ObserverDetail, ObserverRow } from '../src/protocol';
+
+const settings = {
+  rule: 'l2',
+  rules: [
+    ['l2', 'L2'],
+    ['kl', 'KL']
+  ],
+  symmetric: false,
+  bits: 8,
+  per_channel: false,
+  weight: false
+};
+
+describe('what is chosen of an observer', () => {
+  it('stands in the menus', () => {
+    expect(chosen(settings)).toEqual({ rule: 'l2', symmetric: 'affine', bits: '8', per_channel: 'tensor' });
+  });
+
+  it('goes back where it is refused, and the reason is told', async () => {
+    const sent: ChooseEvent[] = [];
+    const told: string[] = [];
+    const menus = new SettingsMenus(
+      event => {
+        sent.push(event);
+        return Promise.resolve({ accepted: false, reason: 'no such bits' });
+      },
+      reason => told.push(reason)
+    );
+    menus.accept({ id: 'a', settings } as unknown as ObserverDetail);
+    const bits = menus.element.querySelector<HTMLSelectElement>('[data-testid=wb-choose-bits]')!;
+    bits.value = '4';
+    bits.dispatchEvent(new Event('change'));
+    await new Promise(resolve => setTimeout(resolve, 5));
+    expect(sent).toEqual([
+      { type: 'choose', id: 'a', rule: null, symmetric: null, bits: 4, per_channel: null }
+    ]);
+    expect(told).toEqual(['no such bits']);
+    expect(bits.value).toBe('8');
+  });
+});
+
+describe('scale and zero point', () => {
+  it('say why they are none', () => {
+    expect(whyNoScale(0.1, 3)).toBe('');
+    expect(whyNoScale(0, 3)).toContain('above 0');
+    expect(whyNoScale(Number.NaN, 3)).toContain('above 0');
+    expect(whyNoScale(0.1, 1.5)).toContain('whole number');
+  });
+});
+
+describe('a long list', () => {
+  it('has those in sight, and some beyond', () => {
+    expect(inSight(1000, 27, 0, 270)).toEqual({ first: 0, last: 22 });
+    expect(inSight(1000, 27, 2700, 270)).toEqual({ first: 88, last: 122 });
+    expect(inSight(5, 27, 0, 270)).toEqual({ first: 0, last: 5 });
+  });
+
+  it('has the dearest first, and what is not known last', () => {
+    const row = (name: string, damage: number | null): ObserverRow =>
+      ({ id: name, name, damage, sqnr: 1, nan: 0, inf: 0 }) as ObserverRow;
+    const rows = [row('a', null), row('b', 40), row('c', 20)];
+    expect(arrange(rows, 'damage', '').map(each => each.name)).toEqual(['c', 'b', 'a']);
+    expect([dearness(null), dearness(70), dearness(35), dearness(5)]).toEqual([0, 0, 0.5, 1]);
+  });
+});
+
+describe('two sides', () => {
+  it('differ in figures', () => {
+    const rows = differences({
+      active: 'B',
+      a: { sqnr: 30, accuracy: 0.9, float_accuracy: null },
+      b: { sqnr: 27.5, accuracy: 0.89, float_accuracy: null },
+      differences: [{ id: 'fc.weight', a: 'x', b: 'y', a_sqnr: 40, b_sqnr: null }]
+    });
+    expect(rows.map(row => row[3])).toEqual(['−2.5 dB', '−1.0 points', '']);
+    expect(rows[2]![4]).toBe('fc.weight');
+  });
+});
+
+describe('values before and after', () => {
+  it('are a line of steps over what is in sight', () => {
+    const across = new Scale(0, 2, 0, 100);
+    expect(steps([1, 3], 0, 1, across, count => 10 - count)).toBe('M0.0 9.0H50.0L50.0 7.0H100.0');
+    expect(steps([1, 3], 5, 1, across, count => 10 - count)).toBe('');
+  });
+});
