@@ -82,7 +82,7 @@ LAYERS_OF: list[tuple[nn.Module, Callable[[], tuple[Any, ...]]]] = [
     (nn.GaussianNLLLoss(full=True), lambda: (wb.randn(3, 2), wb.randn(3, 2), wb.rand(3, 2))),
     (nn.CosineEmbeddingLoss(0.2), pairs),
     (nn.MarginRankingLoss(0.2), lambda: (wb.randn(3), wb.randn(3), wb.tensor([1, -1, 1]))),
-    (nn.TripletMarginLoss(swap=True), lambda: (wb.randn(3, 4), wb.randn(3, 4), wb.randn(3, 4))),
+    (nn.TripletMarginLoss(0.3, swap=True), lambda: (wb.randn(3, 4), wb.randn(3, 4), wb.randn(3, 4))),
     (nn.EmbeddingBag(9, 4, mode="max"), lambda: (wb.tensor([[1, 2], [3, 8]]),)),
     (nn.EmbeddingBag(9, 4, mode="sum"), lambda: (wb.tensor([1, 2, 3]), wb.tensor([0, 2]), wb.rand(3))),
     (nn.MaxUnpool1d(2), lambda: nn.functional.max_pool1d(wb.randn(2, 3, 8), 2, return_indices=True)),

@@ -22,7 +22,7 @@ from workbench.ops.quantized.fake_quantize import (
     fake_quantize_per_channel_affine,
     fake_quantize_per_tensor_affine,
 )
-from workbench.ops.quantized.quantize import along, range_qparams
+from workbench.ops.quantized.quantize import range_qparams
 
 __all__ = ["FAKE_QUANTIZE_LEARNABLE", "FAKE_QUANTIZE_LEARNABLE_GRADIENT"]
 
@@ -30,10 +30,9 @@ __all__ = ["FAKE_QUANTIZE_LEARNABLE", "FAKE_QUANTIZE_LEARNABLE_GRADIENT"]
 def _grid_of(x: Any, scale: Any, zero_point: Any, axis: int | None, qmin: int, qmax: int) -> tuple[Any, Any]:
     """Return scale and zero point, which becomes a code, so that they broadcast along the axis."""
     zero = np.clip(np.rint(zero_point), qmin, qmax).astype(np.float32)
-    steps = np.asarray(scale, np.float32)
-    if axis is None:
-        return steps.reshape(()), zero.reshape(())
-    return along(steps, axis, x.ndim), along(zero, axis, x.ndim)
+    steps = scale.astype(np.float32)
+    sizes = () if axis is None else tuple(-1 if i == axis else 1 for i in range(x.ndim))
+    return steps.reshape(sizes), zero.reshape(sizes)
 
 
 def _learnable(

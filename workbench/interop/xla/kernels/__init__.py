@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.interop.xla.arrays import calling
-from workbench.interop.xla.kernels import contract, convolution, index, loss, norm, pool, recurrent
+from workbench.interop.xla.kernels import contract, convolution, index, loss, narrow, norm, pool, recurrent
 
 __all__ = ["KERNELS"]
 
 KERNELS: dict[str, Callable[..., Any]] = {
     name: calling(function)
-    for room in (contract, convolution, index, loss, norm, pool, recurrent)
+    for room in (contract, convolution, index, loss, narrow, norm, pool, recurrent)
     for name, function in room.KERNELS.items()
 }
