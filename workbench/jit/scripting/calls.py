@@ -39,7 +39,7 @@ from workbench.jit.kinds import (
 from workbench.jit.scripting.annotations import MODULES
 from workbench.jit.scripting.declared import arguments_of, result_kind
 from workbench.jit.scripting.errors import ScriptError
-from workbench.jit.scripting.expressions import EXAMPLES, NUMBERS
+from workbench.jit.scripting.operators import EXAMPLES, NUMBERS
 from workbench.jit.scripting.statements import Statements
 from workbench.jit.scripting.things import Bound, Known, Many, Nested, Part, PartMethod
 from workbench.nn.graph_words import word_for

@@ -29,9 +29,9 @@ from workbench.jit.script_modules import ScriptFunction
 from workbench.jit.scripting.annotations import Annotations
 from workbench.jit.scripting.builder import RESULT, Flow, Place, Variable
 from workbench.jit.scripting.calls import Arguments, Calls
+from workbench.jit.scripting.conditions import Refined
 from workbench.jit.scripting.declared import result_kind
 from workbench.jit.scripting.errors import ScriptError, Source
-from workbench.jit.scripting.expressions import Refined
 from workbench.jit.scripting.names import assigned_in
 from workbench.jit.scripting.source import function_tree, names_around
 from workbench.jit.scripting.things import Many, Nested
