@@ -20,16 +20,12 @@ _NAMES = {
     "Optional[int]": ["o"],
     "Tensor": ["a", "b"],
 }
-_ARGUMENTS = {
-    "i": "int",
-    "u": "float",
-    "p": "bool",
-    "s": "str",
-    "xs": "List[int]",
-    "d": "Dict[str, int]",
-    "o": "Optional[int]",
-    "a": "Tensor",
-}
+_ARGUMENTS = {_NAMES[kind][0]: kind for kind in _NAMES}
+_PLAIN = {
+    "int": "3", "float": "1.5", "bool": "True", "str": "'ab'", "List[int]": "[1, 2]", "Dict[str, int]": "{'a': 1}",
+    "Optional[int]": "None", "Tensor": "wb.ones(2)",
+}  # fmt: skip
+"""A value of each type."""
 _RESULT = ("int", "str", "List[int]", "Tensor", "bool")
 
 
@@ -57,16 +53,7 @@ class _Writer:
         if names and (depth <= 0 or self.number(0, 2) == 0):
             return self.pick(names)
         if depth <= 0:
-            return {
-                "int": "3",
-                "float": "1.5",
-                "bool": "True",
-                "str": "'ab'",
-                "List[int]": "[1, 2]",
-                "Dict[str, int]": "{'a': 1}",
-                "Optional[int]": "None",
-                "Tensor": "wb.ones(2)",
-            }[kind]
+            return _PLAIN[kind]
 
         def sub(one: str) -> str:
             return self.expression(env, one, depth - 1)
@@ -360,27 +347,36 @@ class _Writer:
                 f"enumerate({self.expression(env, 'List[int]', 1)}[:3])",
             ]
         )
-        self.counters += 1
-        name = f"n{self.counters}"
-        target = f"{name}, m{self.counters}" if over.startswith("enumerate") else name
-        self.put(indent, f"for {target} in {over}:")
-        self.block({**env, name: "known int"}, indent + 1, True, depth - 1)
+        self._turns(
+            env,
+            indent,
+            depth,
+            f"{{0}}, m{self.counters + 1}" if over.startswith("enumerate") else "{0}",
+            over,
+        )
 
     def _write_items(self, env, indent, loop, depth):
+        over = f"{self.expression(env, 'Dict[str, int]', 1)}.copy().items()"
+        self._turns(env, indent, depth, "{0}s, {0}", over)
+
+    def _turns(self, env, indent, depth, target: str, over: str) -> None:
+        name = self._counter("n")
+        self.put(indent, f"for {target.format(name)} in {over}:")
+        self._body(env, indent, name, depth)
+
+    def _counter(self, letter: str) -> str:
         self.counters += 1
-        name = f"n{self.counters}"
-        self.put(
-            indent, f"for {name}s, {name} in {self.expression(env, 'Dict[str, int]', 1)}.copy().items():"
-        )
+        return f"{letter}{self.counters}"
+
+    def _body(self, env, indent, name: str, depth) -> None:
         self.block({**env, name: "known int"}, indent + 1, True, depth - 1)
 
     def _write_while(self, env, indent, loop, depth):
-        self.counters += 1
-        name = f"w{self.counters}"
+        name = self._counter("w")
         self.put(indent, f"{name} = 0")
         self.put(indent, f"while {name} < {self.number(1, 4)} and {self.expression(env, 'bool', 1)}:")
         self.put(indent + 1, f"{name} += 1")
-        self.block({**env, name: "known int"}, indent + 1, True, depth - 1)
+        self._body(env, indent, name, depth)
 
     def _write_leave(self, env, indent, loop, depth):
         self.put(indent, f"if {self.expression(env, 'bool', 1)}:")

@@ -16,11 +16,11 @@ from workbench.graph.types import NONE, DictType, ListType, Type
 from workbench.jit import guards
 from workbench.jit.kinds import Item, ObjectKind, RecordKind
 from workbench.jit.scripting.annotations import Annotations, kind_of_class
-from workbench.jit.scripting.calls import Arguments
 from workbench.jit.scripting.errors import Source
-from workbench.jit.scripting.functions import Functions
+from workbench.jit.scripting.offered import Arguments
 from workbench.jit.scripting.source import function_tree
 from workbench.jit.scripting.things import Bound
+from workbench.jit.scripting.words import Words
 
 __all__ = ["Classes"]
 
@@ -35,7 +35,7 @@ def _is_generated(function: Any) -> bool:
     return code is not None and code.co_filename == "<string>"
 
 
-class Classes(Functions):
+class Classes(Words):
     """Compiles what programs do with classes of their own."""
 
     def __init__(self, graph: Graph) -> None:

@@ -13,9 +13,9 @@ from workbench.jit.kinds import OPAQUE
 from workbench.jit.script_modules import COMPILE, ScriptFunction, ScriptModule, mirrored
 from workbench.jit.scripting.annotations import kind_of_class
 from workbench.jit.scripting.errors import ScriptError
-from workbench.jit.scripting.functions import Signature
 from workbench.jit.scripting.part_attributes import Assigned, copied
 from workbench.jit.scripting.parts import Parts
+from workbench.jit.scripting.signatures import Signature
 from workbench.jit.scripting.tidy import tidy
 from workbench.nn import Module
 

@@ -1,123 +1,40 @@
-"""Functions: their arguments, their results, and calls of one another."""
+"""Functions: how they are compiled, and calls of one another."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-import typing
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.graph import Graph, HeldFunction, SubGraph, Value
 from workbench.graph.blocks import operand_type, values_in
-from workbench.graph.types import ANY, BOOL, NONE, TENSOR, ListType, OptionalType, TensorType, TupleType, Type
+from workbench.graph.types import NONE, TENSOR, OptionalType, TensorType, TupleType, Type
 from workbench.graph.walk import walk
 from workbench.jit import guards
 from workbench.jit.kinds import (
-    FutureKind,
     Item,
-    RecordKind,
-    UnionKind,
     fits,
-    joined,
     lowered,
     optional,
     shown,
 )
 from workbench.jit.script_modules import ScriptFunction
-from workbench.jit.scripting.annotations import Annotations
 from workbench.jit.scripting.builder import RESULT, Flow, Place, Variable
-from workbench.jit.scripting.calls import Arguments, Calls
-from workbench.jit.scripting.conditions import Refined
+from workbench.jit.scripting.calls import Calls
 from workbench.jit.scripting.declared import result_kind
-from workbench.jit.scripting.errors import ScriptError, Source
+from workbench.jit.scripting.errors import ScriptError
 from workbench.jit.scripting.names import assigned_in
+from workbench.jit.scripting.offered import Arguments
+from workbench.jit.scripting.signatures import Signature, signature_of
 from workbench.jit.scripting.source import function_tree, names_around
 from workbench.jit.scripting.things import Many, Nested
 
-__all__ = ["Functions", "Signature", "give", "signature_of"]
+__all__ = ["Functions", "give"]
+
 
 _DEEPEST = 48
 """Functions that call one another: what goes deeper calls itself, by way of others."""
-
-
-@dataclass(frozen=True)
-class Signature:
-    """What a function takes and gives, as its annotations say."""
-
-    tree: ast.FunctionDef
-    source: Source
-    around: Mapping[str, Any]
-    names: tuple[str, ...]
-    kinds: tuple[Type | None, ...]
-    """None where nothing is annotated."""
-    defaults: Mapping[str, Any]
-    result: Type | None
-    rest: str = ""
-    """The name of what takes any number of arguments."""
-
-    def kind(self, name: str) -> Type:
-        """Return the type of an argument: a tensor where nothing says another."""
-        found = self.kinds[self.names.index(name)]
-        return TENSOR if found is None else found
-
-
-def signature_of(
-    tree: ast.FunctionDef,
-    source: Source,
-    around: Mapping[str, Any],
-    defaults: Mapping[str, Any],
-    method: bool,
-) -> Signature:
-    """Read the arguments of a function. `method` says whether the first is ``self``, which is left out."""
-    read = Annotations(source, around)
-    arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs][1 if method else 0 :]
-    if tree.args.kwarg is not None:
-        raise source.error(
-            tree.args.kwarg, "Compiled functions can't take variable number of arguments or use keyword-only arguments "
-            "with defaults", "Write the arguments one by one",
-        )  # fmt: skip
-    comment = _type_comment(tree, source, read)
-    kinds: list[Type | None] = [
-        None if one.annotation is None else read.kind(one.annotation) for one in arguments
-    ]
-    result = None if tree.returns is None else read.kind(tree.returns)
-    if comment is not None:
-        said, result = comment
-        if len(said) != len(arguments):
-            raise source.error(
-                tree, f"the type comment has {len(said)} types, and there are {len(arguments)} arguments"
-            )
-        kinds = list(said)
-    house = str(around.get("__name__", "")).startswith("workbench.")
-    names = tuple(one.arg for one in arguments)
-    if house:
-        # The house's own models take anything that is a tensor, with names or without.
-        kinds = [TENSOR if one == ANY else one for one in kinds]
-        kinds = [
-            optional(kind) if kind is not None and name in defaults and defaults[name] is None else kind
-            for name, kind in zip(names, kinds, strict=True)
-        ]
-        result = None if result == ANY else result
-    rest = tree.args.vararg.arg if tree.args.vararg is not None else ""
-    return Signature(tree, source, around, names, tuple(kinds), defaults, result, rest)
-
-
-def _type_comment(tree: ast.FunctionDef, source: Source, read: Annotations) -> tuple[list[Type], Type] | None:
-    """Read ``# type: (int, Tensor) -> Tensor`` between the head and the body of a function."""
-    last = tree.body[0].lineno
-    for line in source.lines[tree.lineno - 1 : last]:
-        _, mark, text = line.partition("# type:")
-        inside, arrow, result = text.partition("->")
-        if mark and arrow and inside.strip().startswith("("):
-            parts = ast.parse(inside.strip(), mode="eval").body
-            several = (
-                parts.elts if isinstance(parts, ast.Tuple) else [parts] if inside.strip() != "()" else []
-            )
-            given = ast.parse(result.strip(), mode="eval").body
-            return [read.kind(one) for one in several], read.kind(given)
-    return None
 
 
 class Functions(Calls):
@@ -129,8 +46,6 @@ class Functions(Calls):
         self.compiled: dict[Any, tuple[SubGraph, Type]] = {}
         self.open: list[Any] = []
         """Functions that are being compiled."""
-
-    # --------------------------------------------------------------------------------------- signatures
 
     def signature(self, function: Any, method: bool = False) -> Signature:
         """Return what a function takes and gives."""
@@ -184,8 +99,6 @@ class Functions(Calls):
         if found is None and hasattr(type(value), "__members__"):
             return self.member(value)
         return found
-
-    # ------------------------------------------------------------------------------------------- inlining
 
     def inlined(
         self,
@@ -265,8 +178,6 @@ class Functions(Calls):
                 "Write a loop, with a list for what is still to be done",
             )  # fmt: skip
         self.open.append(function)
-
-    # -------------------------------------------------------------------------------------------- calling
 
     def call_function(self, function: Any, arguments: Arguments, tree: ast.Call) -> Any:
         """Call a function of the program's own."""
@@ -434,8 +345,6 @@ class Functions(Calls):
         give(self.graph, item)
         return signature, item.kind
 
-    # --------------------------------------------------------------------------------- left to Python
-
     def _unused(self, name: str, function: Any, method: bool = False) -> Item:
         self.thrown("RuntimeError", f"{name} is marked as unused, and was called from a script")
         kind = self.signature(function, method).result
@@ -467,69 +376,6 @@ class Functions(Calls):
         operands = tuple(self.as_item(given[one], tree).operand for one in signature.names)
         return self.emit(HeldFunction(name), operands, kind)
 
-    # ---------------------------------------------------------------------------------------- own words
-
-    def call_word(self, value: Any, tree: ast.Call, wanted: Type | None) -> Any:
-        """Read a call of one of this room's own words; None where it is none."""
-        if value is guards.annotate or value is typing.cast:
-            kind = self.annotations().kind(tree.args[0])
-            return self.coerced(self.value(tree.args[1], kind), kind, tree.args[1], "what is annotated")
-        if value is guards.is_scripting or value is guards.is_tracing:
-            return Item(value is guards.is_scripting, BOOL)
-        if value is guards.isinstance:
-            return Item(self.condition(tree)[0], BOOL)
-        if value is guards.fork:
-            callee = self.expression(tree.args[0])
-            call = ast.copy_location(
-                ast.Call(func=tree.args[0], args=tree.args[1:], keywords=tree.keywords), tree
-            )
-            if isinstance(callee, Item):
-                raise self.error(tree, "jit.fork takes a function")
-            item = self.as_item(self.call(call, None), tree)
-            return Item(item.operand, FutureKind(item.kind))
-        if value is guards.wait:
-            item = self.value(tree.args[0])
-            return Item(item.operand, item.kind.item) if isinstance(item.kind, FutureKind) else item
-        if value is guards._assert:
-            test = ast.Assert(test=tree.args[0], msg=tree.args[1])
-            self.statement(ast.copy_location(test, tree))
-            return Item(None, NONE)
-        return None
-
-    def is_instance(self, tree: ast.expr, thing: ast.expr, classes: ast.expr) -> tuple[Any, Refined, Refined]:
-        """Read ``isinstance(thing, classes)``: decided now where the type says it, else in the run."""
-        read = self.annotations()
-        parts = classes.elts if isinstance(classes, ast.Tuple | ast.List) else [classes]
-        asked = [read.kind(one) for one in parts]
-        found = self.expression(thing)
-        if not isinstance(found, Item):
-            known = getattr(found, "module", getattr(found, "value", None))
-            kinds = tuple(
-                one
-                for part in parts
-                if isinstance(one := getattr(self.expression(part), "value", None), type)
-            )
-            return isinstance(known, kinds), {}, {}
-        options = _options(found.kind)
-        yes = [one for one in options if any(_is(kind, one) for kind in asked)]
-        no = [one for one in options if one not in yes]
-        if found.kind == ANY:
-            yes, no = asked, [ANY]
-        if not no:
-            return True, {}, {}
-        if not yes:
-            return False, {}, {}
-        condition: Any = None
-        for kind in yes:
-            one = self.emit("wb.graph.holds", (found.operand, str(lowered(kind))), BOOL).operand
-            condition = (
-                one if condition is None else self.emit("operator.or_", (condition, one), BOOL).operand
-            )
-        names: tuple[Refined, Refined] = ({}, {})
-        if isinstance(thing, ast.Name):
-            names = ({thing.id: _one_of(yes)}, {thing.id: _one_of(no)})
-        return (condition, *names)
-
 
 def give(function: SubGraph, item: Item) -> None:
     """Let a function of the graph return an item."""
@@ -540,25 +386,3 @@ def give(function: SubGraph, item: Item) -> None:
 
 def _kind_of(thing: Any) -> Type | None:
     return thing.kind if isinstance(thing, Item) else None
-
-
-def _options(kind: Type) -> list[Type]:
-    if isinstance(kind, OptionalType):
-        return [*_options(kind.item), NONE]
-    return list(kind.options) if isinstance(kind, UnionKind) else [kind]
-
-
-def _is(asked: Type, kind: Type) -> bool:
-    """Say whether a value of a type is of the one that is asked for; a bare ``list`` asks for lists of anything."""
-    if asked == ListType(TENSOR) and isinstance(kind, ListType):
-        return True
-    if isinstance(kind, RecordKind) and not isinstance(asked, RecordKind):
-        return False
-    return fits(asked, kind)
-
-
-def _one_of(kinds: list[Type]) -> Type:
-    rest = [one for one in kinds if one != NONE]
-    whole = joined(rest) if len(rest) > 0 else NONE
-    made = whole if whole is not None else UnionKind(tuple(rest))
-    return optional(made) if len(rest) < len(kinds) and rest else made

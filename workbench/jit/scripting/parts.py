@@ -16,10 +16,11 @@ from workbench.jit.scripting import loss_layers as loss_layers
 from workbench.jit.scripting import place_layers as place_layers
 from workbench.jit.scripting import pooling_layers as pooling_layers
 from workbench.jit.scripting import recurrent_layers as recurrent_layers
-from workbench.jit.scripting.calls import Arguments
-from workbench.jit.scripting.functions import Signature, give
+from workbench.jit.scripting.functions import give
 from workbench.jit.scripting.layers import LAYERS
+from workbench.jit.scripting.offered import Arguments
 from workbench.jit.scripting.part_attributes import PartAttributes, of_house
+from workbench.jit.scripting.signatures import Signature
 from workbench.jit.scripting.things import Many, Part, PartMethod
 from workbench.nn import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from workbench.nn.utils.rnn import PackedSequence

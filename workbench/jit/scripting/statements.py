@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +11,9 @@ from workbench.graph.types import BOOL, INT, NONE, TENSOR, TEXT, DictType, ListT
 from workbench.jit.kinds import Item, ObjectKind, RecordKind, fits, shown
 from workbench.jit.scripting.annotations import Annotations, static
 from workbench.jit.scripting.builder import BROKE, LEFT, RESULT, RETURNED, Flow, Variable
-from workbench.jit.scripting.control import Loops
 from workbench.jit.scripting.expressions import _BINARY
 from workbench.jit.scripting.names import leaves
+from workbench.jit.scripting.raising import Raising
 from workbench.jit.scripting.things import Nested
 
 __all__ = ["Statements"]
@@ -42,7 +41,7 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
 }
 
 
-class Statements(Loops):
+class Statements(Raising):
     """Reads statements."""
 
     def annotations(self) -> Annotations:
@@ -326,55 +325,6 @@ class Statements(Loops):
         self.set_flag(RETURNED, True)
         self.set_flag(LEFT, True)
         return Flow.LEAVES
-
-    def thrown(self, kind: Any, message: Any) -> Flow:
-        """Write what raises an exception."""
-        self.emit("wb.graph.throw", (kind, message), NONE)
-        return Flow.DIES
-
-    def _raise(self, tree: ast.Raise) -> Flow:
-        match tree.exc:
-            case None:
-                raise self.error(tree, "`raise` alone aren't supported", "Name the exception")
-            case ast.Call(func=head, args=parts, keywords=[]):
-                pass
-            case head:
-                parts = []
-        try:
-            found = static(head, self.place.around)
-        except LookupError:
-            found = None
-        if not (isinstance(found, type) and issubclass(found, Exception)):
-            raise self.error(
-                tree, f"{ast.unparse(head)} is no exception", "Raise a ValueError, or another of Python's"
-            )
-        # A graph knows Python's own: of another, the one that it is made from.
-        known = next(one for one in found.__mro__ if getattr(builtins, one.__name__, None) is one)
-        message: Any = ""
-        if len(parts) == 1:
-            message = self._message(parts[0])
-        elif parts:
-            message = self.emit(
-                "builtins.str", (tuple(self.value(one).operand for one in parts),), TEXT
-            ).operand
-        return self.thrown(known.__name__, message)
-
-    def _message(self, tree: ast.expr) -> Any:
-        item = self.value(tree)
-        return item.operand if item.kind == TEXT else self.emit("builtins.str", (item.operand,), TEXT).operand
-
-    def _assert(self, tree: ast.Assert, test: ast.expr, message: ast.expr | None) -> Flow:
-        condition, holds, _ = self.condition(test)
-
-        def fails() -> Flow:
-            return self.thrown("AssertionError", "" if message is None else self._message(message))
-
-        def goes_on() -> Flow:
-            return Flow.FALLS
-
-        flow = self.branch(condition, goes_on, fails)
-        self.refine(holds)
-        return flow
 
     # --------------------------------------------------------------------------------------- the others
 
