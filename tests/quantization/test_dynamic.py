@@ -170,3 +170,13 @@ def test_values_that_are_no_numbers_do_not_poison_the_scale(mixed: Any) -> None:
     x[1, 0] = float("nan")
     x[1, 1] = float("inf")
     np.testing.assert_array_equal(outputs(found, x)[0].numpy(), before)
+
+
+def test_rows_with_a_scale_of_their_own_have_all_eight_bits() -> None:
+    wb.manual_seed(0)
+    model, x = wb.nn.Sequential(wb.nn.Linear(256, 64)).eval(), wb.randn(64, 256)
+    found = {
+        name: q.sqnr(outputs(model, x), outputs(q.quantize_dynamic(model, {wb.nn.Linear: config}), x))
+        for name, config in (("batch", q.per_channel_dynamic_qconfig), ("token", q.per_token_dynamic_qconfig))
+    }
+    assert found["token"] > 38 and found["token"] > found["batch"] + 3

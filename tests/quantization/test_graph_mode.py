@@ -228,3 +228,44 @@ def test_a_mapping_shows_and_compares_itself() -> None:
     assert q.QConfigMapping.from_dict(mapping.to_dict()) == mapping
     assert "module_name_qconfigs" in repr(mapping)
     assert mapping != q.get_default_qat_qconfig_mapping()
+
+
+def test_one_of_several_results_is_observed_and_not_all_of_them() -> None:
+    """A traced normalisation gives its statistics, too: what picks the first of the three is what has a range."""
+    wb.manual_seed(0)
+    model = wb.nn.Sequential(wb.nn.Linear(8, 8), wb.nn.LayerNorm(8), wb.nn.Linear(8, 3)).eval()
+    x = wb.randn(32, 8)
+    _, integer = converted(wb.jit.trace(model, x), x)
+    with wb.no_grad():
+        assert q.sqnr(model(x), integer(x)) > 30
+
+
+def test_a_layer_that_is_only_clamped_is_observed_behind_its_clamp() -> None:
+    wb.manual_seed(0)
+    for clamp in (wb.nn.ReLU6(), wb.nn.Hardtanh(-1.0, 2.0)):
+        model = wb.nn.Sequential(wb.nn.Conv2d(2, 4, 3), clamp, wb.nn.Conv2d(4, 2, 3)).eval()
+        x = wb.randn(8, 2, 8, 8) * 40
+        prepared, integer = converted(model, x)
+        seen = [str(node.args[0]) for node in prepared.graph.nodes if "post_process" in str(node.target)]
+        assert seen[1] == "_1", seen
+        with wb.no_grad():
+            # A step is a 127th of what the clamp leaves, not of what came to it.
+            assert integer.get_submodule("0").scale < 7 / 127
+            assert q.sqnr(model(x), integer(x)) > 25
+
+
+def test_a_layer_whose_clamp_is_not_its_only_reader_keeps_its_range() -> None:
+    class Both(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = wb.nn.Conv2d(2, 4, 3)
+
+        def forward(self, x: Any) -> Any:
+            y = self.conv(x)
+            return functional.relu6(y) + y
+
+    wb.manual_seed(0)
+    model, x = Both().eval(), wb.randn(8, 2, 8, 8) * 40
+    _, integer = converted(model, x)
+    with wb.no_grad():
+        assert q.sqnr(model(x), integer(x)) > 28

@@ -56,12 +56,15 @@ class _Run(Interpreter):
     def __init__(self, module: GraphModule) -> None:
         super().__init__(module)
         self.said: dict[Node, Statement] = {}
+        self._several: set[Node] = set()
 
     def run_node(self, n: Node) -> Any:
         """Run one node."""
         listed = _Listed()
         with interpreting(listed):
             result = super().run_node(n)
+        if isinstance(result, tuple | list):
+            self._several.add(n)
         self.said[n] = self._statement(n, listed.found, result)
         return result
 
@@ -78,13 +81,17 @@ class _Run(Interpreter):
         if not floating:
             return Statement("float", ops=names, floating=False)
         travels = _together(ops)
-        if travels is None or not _takes_values(node, self.said):
+        if travels is None or not _takes_values(node, self.said) or self._picks_float(node):
             return Statement("float", ops=names)
         if travels == "own" or not all(callable(op.quantized.codes) for op in ops):  # type: ignore[union-attr]
             return Statement("computed" if single else "float", "own", names)
         if not self._takes_codes(node):
             return Statement("computed" if single else "float", "own", names)
         return Statement("native", travels, names)
+
+    def _picks_float(self, node: Node) -> bool:
+        """Say whether a node picks one of several values that are no codes: it is the first that can be observed."""
+        return any(one in self._several and self.said[one].way != "native" for one in node.all_input_nodes)
 
     def _takes_codes(self, node: Node) -> bool:
         """Call a node with codes: what it does between its ops may ask for types that codes are not."""

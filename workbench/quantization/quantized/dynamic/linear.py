@@ -18,8 +18,9 @@ from workbench.tensor import Tensor
 
 __all__ = ["Linear", "LinearReLU", "affine", "linear_on_codes", "weight_codes"]
 
-_MOST = 127
-"""The greatest code of what comes in: as in PyTorch, whose kernels add pairs of products in 16 bits."""
+_MOST = {False: 127, True: 255}
+"""The greatest code of what comes in, without and with a scale for each row: one for all of it leaves a bit out, as
+PyTorch does, whose kernels add pairs of products in 16 bits; rows have all 8 bits, ours add in 32."""
 
 
 def linear_on_codes(x: Any, weight: Any, bias: Any, token: bool = False) -> Any:
@@ -35,7 +36,7 @@ def linear_on_codes(x: Any, weight: Any, bias: Any, token: bool = False) -> Any:
         )
     floats = x if values.dtype == np.float32 else x.float()
     operands = (floats, weight) if bias is None else (floats, weight, bias)
-    return QUANTIZED_LINEAR_DYNAMIC(*operands, by_row=token, highest=_MOST, relu=False)
+    return QUANTIZED_LINEAR_DYNAMIC(*operands, by_row=token, highest=_MOST[token], relu=False)
 
 
 def weight_codes(weight: Any, observer: Any) -> Any:
