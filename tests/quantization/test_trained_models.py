@@ -65,7 +65,9 @@ def test_a_graph_loses_no_tenth_of_a_point(digits: tuple[Any, Any, list[Any]]) -
 def test_training_with_fake_quantization_loses_no_twentieth(digits: tuple[Any, Any, list[Any]]) -> None:
     model, train, batches = digits
     wb.manual_seed(1)
-    aware = q.prepare_qat_fx(copy.deepcopy(model).train(), q.get_default_qat_qconfig_mapping(), (train[:2][0],))
+    aware = q.prepare_qat_fx(
+        copy.deepcopy(model).train(), q.get_default_qat_qconfig_mapping(), (train[:2][0],)
+    )
     _train(aware, train, rate=2e-4, epochs=1)
     assert _lost(model, q.convert_fx(aware.eval()), batches) <= 1
 
