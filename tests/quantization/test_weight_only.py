@@ -10,7 +10,13 @@ import pytest
 import workbench as wb
 from workbench import quantization as q
 from workbench.quantization.weight_only.grid import Setting
-from workbench.quantization.weight_only.methods import activation_aware, nearest, optimal, output_error
+from workbench.quantization.weight_only.methods import (
+    activation_aware,
+    nearest,
+    optimal,
+    output_error,
+    scaled_optimal,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -43,11 +49,12 @@ def test_methods_that_see_data_have_less_error(
     setting, gram = Setting(bits, group, symmetric), inputs.T.astype(np.float64) @ inputs
     errors = [
         _error(method(weight, gram, setting), weight, inputs)
-        for method in (nearest, activation_aware, optimal)
+        for method in (nearest, activation_aware, optimal, scaled_optimal)
     ]
     assert errors[1] <= errors[0] * 1.0001
     if group > 1:
         assert errors[2] < 0.6 * errors[0]
+        assert errors[3] < 0.97 * errors[2]
 
 
 def test_the_nearest_is_the_brute_force_nearest(weight: Array) -> None:
@@ -82,7 +89,8 @@ def test_inputs_that_are_always_zero_change_nothing(weight: Array, inputs: Array
         <= np.maximum(step, 0) + _clipped(found, weight)[:, 10:20]
     ).all()
     assert np.isfinite(found.dequantize()).all()
-    assert np.isfinite(activation_aware(weight, np.zeros_like(gram), setting).codes.dequantize()).all()
+    for method in (activation_aware, scaled_optimal):
+        assert np.isfinite(method(weight, np.zeros_like(gram), setting).codes.dequantize()).all()
 
 
 def _clipped(found: Any, weight: Array) -> Array:
@@ -101,7 +109,10 @@ def test_a_model_keeps_its_answers(method: str, inputs: Array) -> None:
     small = q.quantize_weights(model, [x[:200]], group_size=32, method=method)
     assert [type(one).__name__ for one in small] == ["WeightOnlyLinear", "GELU", "WeightOnlyLinear"]
     assert type(model[0]).__name__ == "Linear"
-    assert q.sqnr(model(x[200:]), small(x[200:])) > {"nearest": 15, "gptq": 20, "awq": 16}[method]
+    assert (
+        q.sqnr(model(x[200:]), small(x[200:]))
+        > {"nearest": 15, "gptq": 20, "awq": 16, "awq+gptq": 20}[method]
+    )
     assert q.model_size(small) < 0.25 * q.model_size(model)
     wide = q.quantize_weights(model, [x[:200]], group_size=32, method=method, bits=8)
     assert q.sqnr(model(x[200:]), wide(x[200:])) > 38

@@ -1,4 +1,4 @@
-"""How a weight finds its codes: to the nearest, by GPTQ, or by AWQ.
+"""How a weight finds its codes: to the nearest, by GPTQ, by AWQ, or by both.
 
 All methods know a layer y = x·Wᵀ by its weight W [out_features, in_features] and, but for the nearest, by the Gram
 matrix of what it is given, G = Σ xᵀ·x over the samples: the squared error that codes cause in the output is
@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from workbench.base.quantized_array import QuantizedArray
-from workbench.quantization.weight_only.grid import Setting
+from workbench.quantization.weight_only.grid import Grid, Setting
 
-__all__ = ["METHODS", "Found", "Method", "activation_aware", "nearest", "optimal", "output_error"]
+__all__ = [
+    "METHODS", "Found", "Method", "activation_aware", "nearest", "optimal", "output_error", "scaled_optimal",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 
@@ -26,6 +28,8 @@ _BLOCK = 128
 """Columns whose errors are handed on together: what lies behind them is changed once a block."""
 _STEPS = 20
 """Exponents that are tried between 0 and 1 (AWQ)."""
+_ROUNDS = 2
+"""How often codes are gone over again, once all are chosen."""
 _SHRINKING = tuple(1 - 0.05 * k for k in range(11))
 """Parts of a group's range that are tried (AWQ)."""
 
@@ -62,6 +66,11 @@ def optimal(weight: Array, gram: Array, setting: Setting) -> Found:
     E. Frantar and others, *GPTQ: Accurate post-training quantization for generative pre-trained transformers*, 2022.
     """
     grid = setting.grid(weight, _shrunk(weight, gram, setting))
+    return Found(grid.codes(_in_turn(weight, gram, grid)))
+
+
+def _in_turn(weight: Array, gram: Array, grid: Grid) -> Array:
+    """Return a weight rounded to a grid, each column making up for those before it."""
     order = np.argsort(-np.einsum("ii->i", gram), kind="stable")
     work = weight[:, order].astype(np.float64)
     inverse = _inverse_factor(gram[np.ix_(order, order)])
@@ -75,7 +84,7 @@ def optimal(weight: Array, gram: Array, setting: Setting) -> Found:
             work[:, j:stop] -= np.outer(errors[:, j - start], inverse[j, j:stop])
         # What lies behind the block is changed once for all of it.
         work[:, stop:] -= errors @ inverse[start:stop, stop:]
-    return Found(grid.codes(rounded))
+    return rounded
 
 
 def _inverse_factor(gram: Array) -> Array:
@@ -96,6 +105,42 @@ def activation_aware(weight: Array, gram: Array, setting: Setting) -> Found:
 
     J. Lin and others, *AWQ: Activation-aware weight quantization for LLM compression and acceleration*, 2023.
     """
+    scale = _column_scale(weight, gram, setting)
+    scaled, within = weight * scale, gram / np.outer(scale, scale)
+    return Found(setting.grid(scaled, _shrunk(scaled, within, setting)).codes(scaled), scale)
+
+
+def scaled_optimal(weight: Array, gram: Array, setting: Setting) -> Found:
+    """Scale columns as AWQ does, round them in turn as GPTQ does, and go over the codes again.
+
+    With all other columns as they are, the best code of column j is that nearest to ŵ_j + ((W - Ŵ)·G)_j / G_jj; going
+    over the columns so lessens the error of the output step by step, and what was rounded first sees what came after.
+    """
+    scale = _column_scale(weight, gram, setting)
+    scaled, within = weight * scale, gram / np.outer(scale, scale)
+    grid = setting.grid(scaled, _shrunk(scaled, within, setting))
+    rounded = _in_turn(scaled, within, grid)
+    return Found(grid.codes(_gone_over(scaled, rounded, within, grid)), scale)
+
+
+def _gone_over(weight: Array, rounded: Array, gram: Array, grid: Grid) -> Array:
+    found = rounded.astype(np.float64)
+    size = np.einsum("ii->i", gram)
+    slope = (weight - found) @ gram
+    for _ in range(_ROUNDS):
+        for j in np.argsort(-size, kind="stable"):
+            # An input that is always 0 asks for no code.
+            if size[j] <= 0:
+                break
+            change = grid.column(found[:, j] + slope[:, j] / size[j], j) - found[:, j]
+            rows = np.nonzero(change)[0]
+            found[rows, j] += change[rows]
+            slope[rows] -= np.outer(change[rows], gram[j])
+    return found
+
+
+def _column_scale(weight: Array, gram: Array, setting: Setting) -> Array:
+    """Return what columns are multiplied by: the size of their inputs to the power with the least error."""
     size = np.sqrt(np.maximum(np.einsum("ii->i", gram), 0))
     size = np.where(size > 0, size, 1.0)
     best: tuple[float, Array] | None = None
@@ -107,9 +152,7 @@ def activation_aware(weight: Array, gram: Array, setting: Setting) -> Found:
         if best is None or error < best[0]:
             best = error, scale
     assert best is not None
-    scaled = weight * best[1]
-    within = gram / np.outer(best[1], best[1])
-    return Found(setting.grid(scaled, _shrunk(scaled, within, setting)).codes(scaled), best[1])
+    return best[1]
 
 
 def _shrunk(weight: Array, gram: Array, setting: Setting) -> Array:
@@ -131,5 +174,10 @@ def _shrunk(weight: Array, gram: Array, setting: Setting) -> Array:
 
 Method = Callable[[Array, Any, Setting], Found]
 
-METHODS: dict[str, Method] = {"nearest": nearest, "gptq": optimal, "awq": activation_aware}
+METHODS: dict[str, Method] = {
+    "nearest": nearest,
+    "gptq": optimal,
+    "awq": activation_aware,
+    "awq+gptq": scaled_optimal,
+}
 """Name → method: those but the first want data."""

@@ -35,10 +35,11 @@ def quantize_weights(
 ) -> Any:
     """Return a copy of `model` whose linear layers have weights of `bits` bits in groups; activations stay as they are.
 
-    `method` is ``"nearest"``, ``"gptq"`` or ``"awq"``; the last two look at what the layers are given when the model
-    is called with `data`: batches (inputs, or pairs of inputs and labels), or a function that is called with the model
-    and runs it, which is called once for each stage of layers. Layers that come later see what those before them do
-    with their codes. `layers` are the dotted names to quantize, all linear layers if not given.
+    `method` is ``"nearest"``, ``"gptq"``, ``"awq"`` or ``"awq+gptq"``, which loses least and takes longest; all but the
+    first look at what the layers are given when the model is called with `data`: batches (inputs, or pairs of inputs
+    and labels), or a function that is called with the model and runs it, which is called once for each stage of layers.
+    Layers that come later see what those before them do with their codes. `layers` are the dotted names to quantize,
+    all linear layers if not given.
 
     Raises `QuantizationError` for other bits, sizes, methods and names, where data are wanted and not given, and
     where a layer was never called or was given NaN or infinite values.
