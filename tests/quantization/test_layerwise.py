@@ -187,7 +187,12 @@ def test_figures_against_brute_force(trained: Any, digits: Any) -> None:
         assert found["fc2"].output_sqnr == pytest.approx(found.totals.loss.sqnr, abs=1)
     assert found.totals.float_accuracy == q.accuracy(trained, [(x, labels)])
     assert found.totals.sizes == (q.model_size(trained), q.model_size(found.model))
-    assert found.totals.samples == 128 and found.totals.products == found.totals.products_on_codes == 16864
+    assert found.totals.samples == 128 and found.totals.operations_on_codes == 2 * 16864
+    assert (
+        found.totals.operations
+        == q.report(trained, x[:2], advice=False, progress=False).totals.operations
+        > 2 * 16864
+    )
     one, values = found["fc1"], hidden.numpy()
     assert one.clipped == pytest.approx(np.mean(values > one.high + (one.high - one.low) / 510), abs=2e-3)
     codes = np.round((np.clip(values, one.low, one.high) - one.low) / (one.high - one.low) * 255)

@@ -127,9 +127,9 @@ def _tiles(totals: Any) -> str:
             f"{byte_figure(before)} before: {before / max(1, after):.1f} times smaller",
         )
     )
-    if totals.products:
-        share = percent(totals.products_on_codes / totals.products)
-        told.append(("products on codes", share, f"of {si(totals.products)} for one sample"))
+    if totals.operations:
+        share = percent(totals.operations_on_codes / totals.operations)
+        told.append(("integer layers", share, f"of {si(totals.operations)} operations for one sample"))
     cells = "".join(
         f'<div style="padding:6px 12px;border-radius:4px;background:{_FILL}"><div style="font-size:11px;{QUIET}">'
         f'{escape(name)}</div><div style="font-size:18px;line-height:1.3">{escape(value)}</div>'
@@ -159,8 +159,9 @@ def _advice(advice: Sequence[Any]) -> str:
 def _told(one: Any) -> str:
     place = f"<b>{escape(one.target)}</b>: " if one.target else ""
     action = escape(one.action[:1].upper() + one.action[1:])
+    before, after = decibel_figure(one.before), decibel_figure(one.after)
     return (
-        f"{place}{escape(one.problem)}. {action} gives {one.after:.1f} dB instead of {one.before:.1f}."
+        f"{place}{escape(one.problem)}. {action} gives {after} dB instead of {before}."
         f'<code style="display:block;font-size:12px;white-space:pre-wrap;{QUIET}">{escape(one.code)}</code>'
     )
 

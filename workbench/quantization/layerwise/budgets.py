@@ -68,7 +68,7 @@ def products(simulated: Simulated, sample: Any) -> dict[str, int]:
         sizes[node] = tuple(getattr(result, "shape", ()))
 
     simulated.run(sample, watch=watch)
-    found = {}
+    found: dict[str, int] = {}
     for node, said in simulated.said.items():
         if said.way != "layer":
             continue
@@ -78,7 +78,8 @@ def products(simulated: Simulated, sample: Any) -> dict[str, int]:
         linear = hasattr(layer, "out_features")
         places = shape[:-1] if linear else shape[len(shape) - len(layer.kernel_size) :]
         weights = np.prod(layer.weight.shape, dtype=np.int64)
-        found[name_of(node)] = int(np.prod(places, dtype=np.int64) * weights)
+        made = int(np.prod(places, dtype=np.int64) * weights)
+        found[name_of(node)] = found.get(name_of(node), 0) + made
     return found
 
 
@@ -146,10 +147,14 @@ def _time(simulated: Simulated, batches: list[Batch], model: Any, limit: float) 
     with dispatch.no_grad():
         prepared(inputs)
     integers = _seconds(convert_fx(prepared), inputs)
-    named = {part.name: part.node.name for part in simulated.parts if part.layer is not None}
-    fixed = sum(spent for name, spent in floats.items() if name not in named.values())
+    named = {
+        part.name: [node.name for node in part.nodes] for part in simulated.parts if part.layer is not None
+    }
+    choosing = {name for calls in named.values() for name in calls}
+    fixed = sum(spent for name, spent in floats.items() if name not in choosing)
 
     def cost(part: Part, choice: str) -> float:
-        return (floats if choice == FULL else integers)[named[part.name]]
+        spent = floats if choice == FULL else integers
+        return sum(spent[name] for name in named[part.name])
 
     return Budget("time", "seconds", limit, fixed, cost, lambda value: f"{figure(value * 1e3)} ms")

@@ -12,7 +12,7 @@ from workbench.fx import Node
 from workbench.nn import Module
 from workbench.quantization.batches import Batch
 from workbench.quantization.default_observers import default_per_channel_weight_observer
-from workbench.quantization.layerwise.judge import Judge, Loss
+from workbench.quantization.layerwise.judge import Judge, Loss, decibel_figure
 from workbench.quantization.qconfig import QConfig
 from workbench.quantization.qconfig_mapping import QConfigMapping
 from workbench.quantization.reporting.points import PointFigures, Values
@@ -52,7 +52,10 @@ class Advice:
 
     def __str__(self) -> str:
         place = f"{self.target}: " if self.target else ""
-        return f"{place}{self.problem}: {self.action} gives {self.after:.1f} dB instead of {self.before:.1f}"
+        return (
+            f"{place}{self.problem}: {self.action} gives {decibel_figure(self.after)} dB instead of "
+            f"{decibel_figure(self.before)}"
+        )
 
 
 class _Trials:
@@ -136,7 +139,7 @@ def _range_problem(one: PointFigures, values: Values, chosen: Any) -> str:
 
 
 def _name(simulated: Simulated, node: Node) -> str:
-    part = next((one for one in simulated.parts if one.node is node), None)
+    part = simulated.part_of(node)
     return node.name if part is None else part.name
 
 
@@ -159,6 +162,8 @@ def _by_channel(simulated: Simulated, part: Part) -> QConfig:
 
 
 def _in_float(trials: _Trials, worst: list[Part], told: dict[str, PointFigures]) -> Iterator[Advice]:
+    if len(trials.simulated.parts) == 1:  # then nothing would be left in codes
+        return
     for part in worst:
         cost = told[part.name].cost or 0.0
         called = part.node.op == "call_module"

@@ -12,6 +12,7 @@ from workbench.core import dispatch
 from workbench.data.progress import progress as bar
 from workbench.fx import Node
 from workbench.nn import Module
+from workbench.nn.summary import summary
 from workbench.quantization.analysis import model_size
 from workbench.quantization.batches import Batch, batches_of
 from workbench.quantization.layerwise import drawing
@@ -44,9 +45,10 @@ class Totals:
     float_accuracy: float | None
     sizes: tuple[int, int]
     """Bytes of the model's state in floating point, and in integers."""
-    products: int
-    """For one sample, and how many of them are on codes."""
-    products_on_codes: int
+    operations: float
+    """For one sample; a product and its sum are two."""
+    operations_on_codes: float
+    """Of these, those of layers with weights that are codes."""
 
 
 class Report:
@@ -119,10 +121,9 @@ class Report:
         told.append(
             f"{byte_figure(before)} → {byte_figure(after)} ({before / max(1, after):.1f} times smaller)"
         )
-        if totals.products:
-            told.append(
-                f"{percent(totals.products_on_codes / totals.products)} of {si(totals.products)} products on codes"
-            )
+        if totals.operations:
+            share = percent(totals.operations_on_codes / totals.operations)
+            told.append(f"{share} of {si(totals.operations)} operations by integer layers")
         return " · ".join(told)
 
     def __repr__(self) -> str:
@@ -206,8 +207,8 @@ def report(
         made,
         judge.accuracy,
         (model_size(model), model_size(integer)),
-        sum(counts.values()),
-        sum(counts[part.name] for part in simulated.parts if part.layer is not None),
+        summary(simulated.module, batches[0].inputs[:1]).total.flops,
+        2.0 * sum(counts[part.name] for part in simulated.parts if part.layer is not None),
     )
     return Report(points, told, totals, integer)
 
@@ -227,7 +228,8 @@ def _first(output: Any) -> Any:
 def _point(
     simulated: Simulated, node: Node, values: Values, costs: dict[str, float], counts: dict[str, int]
 ) -> PointFigures:
-    part = next((one for one in simulated.parts if one.node is node), None)
+    part = simulated.part_of(node)
+    again = part is not None and node is not part.node
     observer: Any = simulated.shared_observer(node)
     scale, zero = (float(one) for one in observer.qparams())
     low, high = (observer.quant_min - zero) * scale, (observer.quant_max - zero) * scale
@@ -238,8 +240,8 @@ def _point(
     bins, ends = picture(values)
     return PointFigures(
         name=node.name if part is None else part.name,
-        kind=_kind(node, part),
-        cost=None if part is None else costs[part.name],
+        kind=_kind(node, part) + (", called again" if again else ""),
+        cost=None if part is None or again else costs[part.name],
         output_sqnr=_ratio(values.signal, values.noise),
         rounding_sqnr=_ratio(values.signal, values.rounding),
         weight_sqnr=None if weight is None else weight[0],
@@ -251,8 +253,8 @@ def _point(
         outlier_channels=values.outlier_channels(),
         weight_bits_used=None if weight is None else weight[1],
         per_channel=None if weight is None else weight[2],
-        products=counts.get(part.name, 0) if part is not None else 0,
-        size=_sizes(simulated, part),
+        products=counts.get(part.name, 0) if part is not None and not again else 0,
+        size=(0, 0) if again else _sizes(simulated, part),
         counts=bins,
         ends=ends,
     )

@@ -42,9 +42,15 @@ class Part(NamedTuple):
 
     name: str
     kind: str
-    node: Node
+    nodes: tuple[Node, ...]
+    """Its calls: one, or several of one layer."""
     layer: Any
     """The layer with the weight; None for a function."""
+
+    @property
+    def node(self) -> Node:
+        """Its first call."""
+        return self.nodes[0]
 
     @property
     def weights(self) -> int:
@@ -108,10 +114,13 @@ class Simulated:
         self.module, said, self.configs = configured_graph(model, mapping, (batches[0].inputs[:1],))
         self.said: dict[Node, Statement] = said
         self.full = self.plan(None)
+        calls: dict[str, list[Node]] = {}
+        for node in said:
+            if node in self.full.coded and self.said[node].way in ("layer", "computed"):
+                calls.setdefault(name_of(node), []).append(node)
         self.parts = [
-            Part(name_of(node), self._kind(node), node, self._layer(node))
-            for node in said
-            if node in self.full.coded and self.said[node].way in ("layer", "computed")
+            Part(name, self._kind(nodes[0]), tuple(nodes), self._layer(nodes[0]))
+            for name, nodes in calls.items()
         ]
         if not any(part.layer is not None for part in self.parts):
             raise QuantizationError(
@@ -140,6 +149,10 @@ class Simulated:
             if chosen is None or node in chosen or self.said[node].way not in ("layer", "computed")
         }
         return plan(dict(self.said), configs)
+
+    def part_of(self, node: Node) -> Part | None:
+        """Return the part that a node is a call of; None where it is none."""
+        return next((part for part in self.parts if node in part.nodes), None)
 
     def __getitem__(self, name: str) -> Part:
         return next(part for part in self.parts if part.name == name)
@@ -202,7 +215,7 @@ class Simulated:
 
     def run(self, inputs: Any, chosen: Mapping[str, Any] | None = None, *, watch: Watch | None = None) -> Any:
         """Return the output where the parts in `chosen` are in codes, each by a qconfig (None: its own)."""
-        picked = {part.node: part for part in self.parts if chosen is not None and part.name in chosen}
+        picked = {node: part for part in self.parts if chosen and part.name in chosen for node in part.nodes}
         made = self.plan(set(picked))
         weights = {
             node: DEQUANTIZE(self.weight(part, (chosen or {})[part.name])).payload
