@@ -84,6 +84,32 @@ def test_a_choice_computes_what_converting_it_would(net: Any, x: Any, name: str)
         assert q.sqnr(plain, made.run(x, chosen)) == pytest.approx(ratio, abs=2)
 
 
+class _Shared(nn.Module):
+    """One rectifier behind two layers: neither is joined with it, and both are only clamped."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.c, self.relu = nn.Linear(6, 16), nn.Linear(16, 16), nn.Linear(16, 4), nn.ReLU()
+
+    def forward(self, x: Any) -> Any:
+        return self.c(self.relu(self.b(self.relu(self.a(x)))))
+
+
+def test_what_is_only_clamped_is_quantized_behind_its_clamp() -> None:
+    wb.manual_seed(0)
+    model, x = _Shared().eval(), wb.randn(64, 6)
+    made = Simulated(model, MAPPING, batches_of(x))
+    assert [made.part_of(node).name for node in made.points()[1:]] == ["a", "b", "c"]  # type: ignore[union-attr]
+    with wb.no_grad():
+        plain = model(x)
+    for chosen in (made.everything(), {"a": None}, {"a": None, "c": None}):
+        whole = converted(model, made.mapping(chosen), x)
+        assert q.sqnr(whole, made.run(x, chosen)) > q.sqnr(plain, whole) + 1
+        assert q.sqnr(plain, made.run(x, chosen)) == pytest.approx(q.sqnr(plain, whole), abs=1)
+    found = q.report(model, x, advice=False, progress=False)
+    assert found["a"].low == pytest.approx(0, abs=1e-6) and found["a"].output_sqnr > 35
+
+
 def test_weights_of_other_bits_and_the_model_stays(net: Any, x: Any) -> None:
     made = Simulated(net, MAPPING, batches_of(x))
     before = {name: one.numpy().copy() for name, one in net.state_dict().items()}

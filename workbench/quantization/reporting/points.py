@@ -129,8 +129,7 @@ def bits_used(density: Density, low: float, high: float, bits: int) -> float:
 
 def measure(simulated: Simulated, batches: list[Batch]) -> dict[Node, Values]:
     """Return what is known of the values of each point, in the order of the graph."""
-    points = [node for node in simulated.full.observed() if node not in simulated.full.inner]
-    found = {node: Values() for node in points}
+    found = {node: Values() for node in simulated.points()}
     for batch in batches:
         plain: dict[Node, Any] = {}
         simulated.run(batch.inputs, watch=_into(plain, found))

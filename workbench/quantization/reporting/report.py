@@ -229,7 +229,7 @@ def _point(
     simulated: Simulated, node: Node, values: Values, costs: dict[str, float], counts: dict[str, int]
 ) -> PointFigures:
     part = simulated.part_of(node)
-    again = part is not None and node is not part.node
+    again = part is not None and simulated.source(node) is not part.node
     observer: Any = simulated.shared_observer(node)
     scale, zero = (float(one) for one in observer.qparams())
     low, high = (observer.quant_min - zero) * scale, (observer.quant_max - zero) * scale

@@ -66,7 +66,8 @@ class _Run(Interpreter):
     ) -> None:
         super().__init__(owner.module)
         self.owner, self.made, self.weights, self.watch = owner, made, weights, watch
-        self.observed = set(made.observed()) if codes else set()
+        # What is only clamped is quantized behind its clamp.
+        self.observed = {made.clamped.get(node, node) for node in made.observed()} if codes else set()
         self.codes = codes
 
     def run_node(self, n: Node) -> Any:
@@ -127,8 +128,8 @@ class Simulated:
                 "the model has no layer that becomes codes: there is nothing to quantize. Linear layers and "
                 "convolutions do, where the mapping has a qconfig for them"
             )
-        self._observers: dict[Node, ObserverBase] = {}
-        self._quantizers: dict[tuple[Node, int], Quantize] = {}
+        self._observers: dict[tuple[Node, bool], ObserverBase] = {}
+        self._quantizers: dict[tuple[tuple[Node, bool], int], Quantize] = {}
         self._codes: dict[tuple[Node, Any], Any] = {}
         self.calibrate(batches)
 
@@ -150,8 +151,20 @@ class Simulated:
         }
         return plan(dict(self.said), configs)
 
-    def part_of(self, node: Node) -> Part | None:
-        """Return the part that a node is a call of; None where it is none."""
+    def points(self) -> list[Node]:
+        """Return the values that are quantized where everything is in codes, in order."""
+        full = self.full
+        return [full.clamped.get(node, node) for node in full.observed() if node not in full.inner]
+
+    def source(self, point: Node) -> Node:
+        """Return the node whose value it is: a point behind a clamp is that of what is clamped."""
+        clamped = {after: node for node, after in self.full.clamped.items()}
+        inner = [node for node in point.all_input_nodes if node in self.full.inner]
+        return clamped.get(point, inner[0] if inner else point)
+
+    def part_of(self, point: Node) -> Part | None:
+        """Return the part whose value a point is; None where it is that of none."""
+        node = self.source(point)
         return next((part for part in self.parts if node in part.nodes), None)
 
     def __getitem__(self, name: str) -> Part:
@@ -175,6 +188,9 @@ class Simulated:
         own = self.said.get(node)
         if own is None or not own.floating or node.op == "get_attr":
             return None
+        if node in self.full.clamped.values():
+            return self.shared_observer(node)
+        # Before its clamp a layer's values are observed for choices that leave the layer in floating point.
         moved = node in self.full.coded and self.full.said[node].way == "native"
         if moved and self.full.said[node].travels != "own":
             return None
@@ -182,12 +198,17 @@ class Simulated:
 
     def shared_observer(self, node: Node) -> ObserverBase:
         """Return the observer whose scale a value gets, its own or that of those that it shares one with."""
-        group = self.full.group(node)
+        group = self._key(node)
         if group not in self._observers:
-            takers = [group, node, *node.users, *self.configs]
+            takers = [self.full.group(node), node, *node.users, *self.configs]
             made: Any = next(self._activation(one) for one in takers if self._activation(one) is not None)()
             self._observers[group] = made
         return self._observers[group]
+
+    def _key(self, node: Node) -> tuple[Node, bool]:
+        """Return what stands for all values that share a scale; a layer's before its clamp are apart."""
+        apart = node in self.full.clamped
+        return (node if apart else self.full.group(node)), apart
 
     def _activation(self, node: Node) -> Any:
         config = self.configs.get(node)
@@ -196,7 +217,7 @@ class Simulated:
     def quantized(self, node: Node, value: Any) -> Any:
         """Return a value as codes under the range of its observer."""
         observer = self.shared_observer(node)
-        key = self.full.group(node), observer.version
+        key = self._key(node), observer.version
         if key not in self._quantizers:
             self._quantizers[key] = Quantize.from_float(observer)
         return self._quantizers[key](value)
