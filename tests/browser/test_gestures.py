@@ -35,13 +35,13 @@ class Listener(live.ViewModel):
         self.changed()
 
     def row(self, name):
-        return ObserverRow(name, name, ["C"], "float32", "affine", self.batches, None, [1.0], 0, 0, False)
+        return ObserverRow(name, name, ["C"], "float32", "affine", self.batches, None, [1.0], 0, 0, False, None)
 
     def snapshot(self):
         head = Head(f"listener, batch {{self.batches}}", "", time.time(), True)
         rows = [self.row(name) for name in {ROWS}]
         figures = ModelFigures(None, None, None)
-        return live.Snapshot(HistogramState("histogram", head, rows, self.selected, None, figures, 0, 0, "", None))
+        return live.Snapshot(HistogramState("histogram", head, rows, self.selected, None, figures, 0, 0, "", None, None, False, ""))
 
     def handle(self, event):
         self.heard.append(event.id)

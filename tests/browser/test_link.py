@@ -25,14 +25,14 @@ class Counter(live.ViewModel):
         self.changed()
 
     def row(self, name):
-        return ObserverRow(name, f"{name}.output", ["C"], "float32", "affine", self.batches, None, [1.0], 0, 0, False)
+        return ObserverRow(name, f"{name}.output", ["C"], "float32", "affine", self.batches, None, [1.0], 0, 0, False, None)
 
     def snapshot(self):
         head = Head(f"{self.title}, batch {self.batches}", "", time.time(), True)
         figures = ModelFigures(None, None, None)
         rows = [self.row("conv1"), self.row("<b>conv2</b>")]
         return live.Snapshot(
-            HistogramState("histogram", head, rows, self.selected, None, figures, 0, 0, "", None))
+            HistogramState("histogram", head, rows, self.selected, None, figures, 0, 0, "", None, None, False, ""))
 
     def handle(self, event):
         if event.type != "select":

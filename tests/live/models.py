@@ -36,7 +36,9 @@ class Observers(ViewModel):
         if self.fault:
             raise self.fault
         figures = ModelFigures(float("nan"), 0.5, None)
-        state = HistogramState("histogram", HEAD, [], self.selected, None, figures, 0, 0, "", None)
+        state = HistogramState(
+            "histogram", HEAD, [], self.selected, None, figures, 0, 0, "", None, None, False, ""
+        )
         return Snapshot(state, (b"\x00\x01",))
 
     def handle(self, event: object) -> None:

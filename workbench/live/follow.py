@@ -32,7 +32,8 @@ def follow(selection: Selection, registry: Registry) -> Callable[[], None]:
     """Let every view model follow `selection`; return a function that stops it.
 
     A point, a sample of an attribution and an entry of a batch are one thing where they have one number: a projector of
-    test images, a heatmap and the images show the same one.
+    test images, a heatmap and the images show the same one. A node of a graph and the observer of its values
+    are found by where they lie in the model.
     """
     # A change says what is selected now; what was before is needed to tell which part has changed.
     seen = selection.now
@@ -40,6 +41,7 @@ def follow(selection: Selection, registry: Registry) -> Callable[[], None]:
     def changed(selected: Selected, source: str) -> None:
         nonlocal seen
         before, seen = seen, selected
+        places = _places(registry, source, before, selected)
         for model in registry.known():
             # The view in which it was done has done it already.
             if model.id == source:
@@ -47,10 +49,22 @@ def follow(selection: Selection, registry: Registry) -> Callable[[], None]:
             event = _event_for(model.view, before, selected)
             if event is not None:
                 _offer(model, model.handle, event)
+            elif places and VIEWS[model.view].selects in ("node", "observer"):
+                _offer(model, model.show_place, places)
             elif selected.sample is not None and selected.sample != before.sample:
                 _offer(model, model.show_sample, selected.sample)
 
     return selection.listen(changed)
+
+
+def _places(registry: Registry, source: str, before: Selected, after: Selected) -> tuple[str, ...]:
+    """Where in a model that lies which was picked: a node and an observer of one layer are shown together."""
+    origin = registry.find(source)
+    part = None if origin is None else VIEWS[origin.view].selects
+    if origin is None or part not in ("node", "observer"):
+        return ()
+    picked: str | None = getattr(after, part)
+    return () if picked is None or picked == getattr(before, part) else origin.places_of(picked)
 
 
 def _event_for(view: str, before: Selected, after: Selected) -> object | None:

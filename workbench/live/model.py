@@ -82,6 +82,14 @@ class ViewModel(ABC):
         """
         return
 
+    def places_of(self, identity: str) -> tuple[str, ...]:
+        """Return where in a model that lies which is picked here: names of nodes, paths of modules, nearest first."""
+        return ()
+
+    def show_place(self, places: tuple[str, ...]) -> None:
+        """Pick what lies at one of these places, or raise `Refused` where nothing does."""
+        return
+
     def listen(self, listener: Callable[[ViewModel], None]) -> Callable[[], None]:
         """Call ``listener(self)`` at every change; return a function that stops it."""
         return self._listeners.add(listener)

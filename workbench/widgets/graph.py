@@ -11,8 +11,8 @@ from workbench.graph import profile as measure
 from workbench.graph.arguments import tensors_in
 from workbench.graph.stopping import Stop, trace_so_far
 from workbench.graph.tracing import Example
-from workbench.live.messages import GraphState, Head
-from workbench.live.model import Snapshot
+from workbench.live.messages import GraphState, Head, SelectEvent
+from workbench.live.model import Refused, Snapshot
 from workbench.live.renderers import renderers
 from workbench.widgets.base import ViewWidget
 from workbench.widgets.graph_picture import LONGEST_ERROR, GraphPicture
@@ -89,6 +89,24 @@ class GraphModel(NodeSelectionModel):
     def picture(self) -> GraphPicture:
         """What is drawn of the graph."""
         return self._draw()
+
+    def places_of(self, identity: str) -> tuple[str, ...]:
+        """Return the name of a node, and the paths of the modules that it lies in, the innermost first."""
+        scope = next((node.scope for node in self._graph.nodes if node.name == identity), ())
+        return identity, *(".".join(scope[:length]) for length in range(len(scope), 0, -1))
+
+    def show_place(self, places: tuple[str, ...]) -> None:
+        """Pick a node that lies at one of `places`: the one of that name, else the last of that module."""
+        for place in places:
+            inside = [
+                node.name
+                for node in self._graph.nodes
+                if node.name == place or f"{'.'.join(node.scope)}.".startswith(f"{place}.")
+            ]
+            if inside:
+                self.handle(SelectEvent("select", place if place in inside else inside[-1]))
+                return
+        raise Refused(f"no node lies at {' or '.join(places)}")
 
     def _known(self) -> Container[str]:
         return self._draw().known

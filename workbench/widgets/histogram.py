@@ -182,6 +182,25 @@ class HistogramModel(ViewModel):
             self._words = change, "" if change is None else change_in_words(calibration.entry, change)
         return self._words[1]
 
+    # ----------------------------------------------------------------------------------------- places
+
+    def places_of(self, identity: str) -> tuple[str, ...]:
+        """Return the nodes that an observer watches, and the path of its layer."""
+        entry = self._calibration.entry(identity)
+        return tuple(place for place in (*entry.nodes, entry.path.removeprefix("module.")) if place)
+
+    def show_place(self, places: tuple[str, ...]) -> None:
+        """Show the observer of what lies at one of `places`: of its values, else of its weight."""
+        for place in places:
+            found = self._calibration.at(place) or self._calibration.at(f"module.{place}")
+            if found:
+                chosen = next((entry for entry in found if entry.layer is None), found[0])
+                with self._lock:
+                    self._selected = chosen.name
+                self.again()
+                return
+        raise Refused(f"nothing is observed at {' or '.join(places)}")
+
     # ----------------------------------------------------------------------------------------- events
 
     def handle(self, event: object) -> None:

@@ -1,0 +1,73 @@
+"""A node of a graph and the observer of its values are picked together, by where they lie in the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.live.models import gesture
+from workbench import quantization as q
+from workbench.live.answer import answer
+from workbench.live.follow import follow
+from workbench.live.ledger import Ledger
+from workbench.live.model import Refused
+from workbench.live.registry import Registry
+from workbench.live.selection import Selection
+from workbench.widgets.graph import GraphModel, graph_of
+from workbench.widgets.histogram import HistogramModel
+
+
+def both(prepare: Any) -> tuple[HistogramModel, GraphModel, Any]:
+    wb.manual_seed(0)
+    model = wb.nn.Sequential(wb.nn.Linear(6, 5), wb.nn.ReLU(), wb.nn.Linear(5, 3)).eval()
+    x = wb.randn(4, 6)
+    prepared = prepare(model, x)
+    prepared(x)
+    registry, selection = Registry(), Selection()
+    observers, graph = HistogramModel(prepared.calibration), GraphModel(graph_of(model, (x,)))
+    registry.know(observers)
+    registry.know(graph)
+    follow(selection, registry)
+
+    def pick(one: Any, identity: str) -> None:
+        reply = answer(gesture(one.id, {"type": "select", "id": identity}), registry, selection, Ledger())
+        assert reply is not None and reply.accepted, reply
+
+    return observers, graph, pick
+
+
+def picked(model: HistogramModel) -> Any:
+    state: Any = model.snapshot().state
+    return state.selected
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        lambda model, x: q.prepare(model),
+        lambda model, x: q.prepare_fx(model, q.get_default_qconfig_mapping(), (x,)),
+    ],
+    ids=["layers", "graph"],
+)
+def test_they_are_picked_together(prepare: Any) -> None:
+    observers, graph, pick = both(prepare)
+    pick(graph, "linear_1")
+    assert picked(observers) == "2.output"
+    pick(observers, "0.weight")
+    assert graph.selected == "linear"
+    pick(observers, "2.output")
+    assert graph.selected == "linear_1"
+
+
+def test_what_lies_nowhere_stays() -> None:
+    observers, graph, pick = both(lambda model, x: q.prepare(model))
+    pick(observers, "2.weight")
+    assert graph.selected == "linear_1"
+    pick(observers, "input")
+    assert graph.selected == "linear_1"
+    with pytest.raises(Refused, match="nothing is observed at relu or 1"):
+        observers.show_place(("relu", "1"))
+    with pytest.raises(Refused, match="no node lies at 7"):
+        graph.show_place(("7",))
