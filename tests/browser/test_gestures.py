@@ -41,7 +41,8 @@ class Listener(live.ViewModel):
         head = Head(f"listener, batch {{self.batches}}", "", time.time(), True)
         rows = [self.row(name) for name in {ROWS}]
         figures = ModelFigures(None, None, None)
-        return live.Snapshot(HistogramState("histogram", head, rows, self.selected, None, figures, 0, 0, "", None, None, False, ""))
+        rest = None, figures, 0, 0, "", None, None, False, ""
+        return live.Snapshot(HistogramState("histogram", head, rows, self.selected, *rest))
 
     def handle(self, event):
         self.heard.append(event.id)

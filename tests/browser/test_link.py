@@ -25,7 +25,8 @@ class Counter(live.ViewModel):
         self.changed()
 
     def row(self, name):
-        return ObserverRow(name, f"{name}.output", ["C"], "float32", "affine", self.batches, None, [1.0], 0, 0, False, None)
+        seen = self.batches, None, [1.0], 0, 0, False, None
+        return ObserverRow(name, f"{name}.output", ["C"], "float32", "affine", *seen)
 
     def snapshot(self):
         head = Head(f"{self.title}, batch {self.batches}", "", time.time(), True)

@@ -1,0 +1,107 @@
+"""The view of observers in JupyterLab, beside a calibration and a training that run: choosing, undoing, a restart."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.jupyterlab import Lab
+
+PREPARE = """
+import threading, time
+import workbench as wb
+from workbench import quantization as q
+wb.manual_seed(0)
+model = wb.nn.Sequential(wb.nn.Conv2d(1, 8, 3), wb.nn.ReLU(), wb.nn.Flatten(), wb.nn.Linear(288, 10))
+images = [wb.randn(N=16, C=1, H=8, W=8) for _ in range(8)]
+labels = wb.zeros(16).long()
+seen, go_on = [], threading.Event()
+"""
+
+CALIBRATE = """
+prepared = q.prepare(q.fuse_modules(model.eval(), [["0", "1"]]))
+calibration = q.Calibration(prepared, evaluate=(images[0], labels))
+wb.widgets.observers(calibration)
+"""
+
+TRAIN = """
+prepared = q.prepare_qat(model.train())
+calibration = q.Calibration(prepared, evaluate=(images[0], labels))
+wb.widgets.observers(calibration)
+"""
+
+RUN = """
+while not go_on.is_set() and len(seen) < 1500:
+    prepared(images[len(seen) % 8])
+    seen.append(calibration["0.output"].bits)
+    time.sleep(0.02)
+"""
+
+STEPS = """
+optimizer = wb.optim.SGD(prepared.parameters(), lr=0.01)
+while not go_on.is_set() and len(seen) < 1500:
+    optimizer.zero_grad()
+    wb.nn.functional.cross_entropy(prepared(images[len(seen) % 8]), labels).backward()
+    optimizer.step()
+    seen.append(calibration["0.output"].bits)
+    time.sleep(0.02)
+"""
+
+
+def opened(lab: Lab, prepare: str, run: str, name: str) -> Locator:
+    lab.new([PREPARE, prepare, run], name)
+    lab.run_cell(0)
+    lab.run_cell(1)
+    view = lab.cell(1).get_by_test_id("wb-histogram")
+    expect(view).to_be_visible()
+    lab.start_cell(2)
+    row = view.locator("[data-testid=wb-observer][data-id='0.output']")
+    row.click()
+    expect(view.get_by_test_id("wb-choose-bits")).to_be_visible()
+    return view
+
+
+def test_what_is_chosen_while_a_calibration_runs_is_used_by_the_next_batch(lab: Lab) -> None:
+    view = opened(lab, CALIBRATE, RUN, "observers-calibrated")
+    figures = view.get_by_test_id("wb-figures")
+    expect(figures.locator("[data-figure=model]")).to_be_visible()
+    view.get_by_test_id("wb-keep").click()
+    expect(view.get_by_test_id("wb-side-B")).to_have_attribute("aria-pressed", "true")
+    view.get_by_test_id("wb-choose-bits").select_option("4")
+    expect(figures.locator("[data-figure=codes]")).to_contain_text("0 … 15")
+    expect(view.get_by_test_id("wb-change")).to_contain_text("4 bits in place of 7 cost")
+    view.get_by_test_id("wb-choose-rule").select_option("kl")
+    expect(view.get_by_test_id("wb-change")).to_contain_text("KL in place of L2")
+    view.get_by_test_id("wb-choose-per_channel").select_option("channel")
+    expect(view.get_by_test_id("wb-refusal")).to_contain_text("turn per channel off first")
+    expect(view.get_by_test_id("wb-choose-per_channel")).to_have_value("tensor")
+    expect(view.get_by_test_id("wb-compare-table")).to_contain_text("KL · affine · 4 bit · per tensor")
+    view.get_by_test_id("wb-show-values").click()
+    expect(view.get_by_test_id("wb-values")).to_contain_text("dB apart")
+    lab.screenshot("observers-calibrated", view)
+    view.get_by_test_id("wb-undo").click()
+    view.get_by_test_id("wb-undo").click()
+    expect(figures.locator("[data-figure=codes]")).to_contain_text("0 … 127")
+    view.locator("[data-testid=wb-observer][data-id='3.weight']").click()
+    view.get_by_test_id("wb-choose-per_channel").select_option("tensor")
+    expect(view.get_by_test_id("wb-change")).to_contain_text("one range for all channels")
+    lab.python("go_on.set()")
+    lab.wait_python("4 in seen and seen[-1] == 7", True)
+    assert lab.python("calibration.undo_count") == 1
+    lab.restart_kernel()
+    expect(view.get_by_test_id("wb-status")).to_have_attribute("data-status", "disconnected")
+    expect(view.get_by_test_id("wb-handle-low")).to_be_visible()
+
+
+def test_what_is_chosen_while_a_training_runs_is_used_by_the_next_step(lab: Lab) -> None:
+    view = opened(lab, TRAIN, STEPS, "observers-trained")
+    view.get_by_test_id("wb-choose-bits").select_option("4")
+    expect(view.get_by_test_id("wb-change")).to_contain_text("4 bits in place of")
+    view.get_by_test_id("wb-choose-rule").select_option("l2")
+    expect(view.get_by_test_id("wb-choose-rule")).to_have_value("l2")
+    scale = view.get_by_test_id("wb-input-scale")
+    scale.fill("0.2")
+    scale.press("Enter")
+    lab.wait_python("round(float(calibration['0.output'].qparams()[0]), 4)", 0.2)
+    lab.screenshot("observers-trained", view)
+    lab.python("go_on.set()")
+    lab.wait_python("seen[-1]", 4)
