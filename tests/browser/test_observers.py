@@ -48,7 +48,7 @@ while not go_on.is_set() and len(seen) < 1500:
 
 
 def opened(lab: Lab, prepare: str, run: str, name: str) -> Locator:
-    lab.new([PREPARE, prepare, run], name)
+    lab.new([PREPARE, prepare, run], f"{name}.ipynb")
     lab.run_cell(0)
     lab.run_cell(1)
     view = lab.cell(1).get_by_test_id("wb-histogram")
@@ -82,6 +82,7 @@ def test_what_is_chosen_while_a_calibration_runs_is_used_by_the_next_batch(lab: 
     view.get_by_test_id("wb-undo").click()
     expect(figures.locator("[data-figure=codes]")).to_contain_text("0 … 127")
     view.locator("[data-testid=wb-observer][data-id='3.weight']").click()
+    expect(view.get_by_test_id("wb-observer-title")).to_contain_text("3.weight")
     view.get_by_test_id("wb-choose-per_channel").select_option("tensor")
     expect(view.get_by_test_id("wb-change")).to_contain_text("one range for all channels")
     lab.python("go_on.set()")

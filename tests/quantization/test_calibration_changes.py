@@ -161,6 +161,13 @@ def test_choosing_a_rule_gives_it_the_range_and_other_choices_leave_it(calibrati
     assert settings_of(calibration["conv1.output"]) == ObserverSettings("mse", False, 6, False)
 
 
+def test_choosing_what_is_there_changes_nothing(calibration: q.Calibration) -> None:
+    before = calibration["conv1.output"]
+    calibration.choose("conv1.output", rule="l2", bits=7, symmetric=False, per_channel=False)
+    assert calibration["conv1.output"] is before
+    assert calibration.undo_count == 0
+
+
 def test_figures_follow_a_choice(calibration: q.Calibration, prepared: Any, images: Any) -> None:
     good = calibration.figures()
     calibration.choose("conv1.output", bits=2)

@@ -22,7 +22,7 @@ __all__ = ["LayerValues", "LayerValuesBeside", "compared_values"]
 
 Array = np.ndarray[Any, Any]
 
-BINS = 256
+BINS = 128
 """Bins that the values are counted in."""
 
 REST = 20.0

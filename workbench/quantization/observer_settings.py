@@ -145,14 +145,16 @@ def reset_by(observer: ObserverBase, **chosen: Any) -> PartialObserver:
         )
     after = replace(before, **chosen)
     after.check()
+    known = factory_of(observer)
+    assert known is not None  # it has settings
+    if after == before:
+        return known
     plain = after.rule in ("minmax", "moving_average")
     # A histogram that is there goes on being filled, so that another rule can be chosen later and loses nothing.
     searching = not plain or (
         after.rule == "minmax" and isinstance(observer, HistogramObserver) and not after.per_channel
     )
     kind = HistogramObserver if searching else _KINDS[after.per_channel, after.rule == "moving_average"]
-    known = factory_of(observer)
-    assert known is not None  # it has settings
     given: dict[str, Any] = {}
     given |= {name: known.settings[name] for name in ("dtype", "eps", "bins") if name in known.settings}
     given["qscheme"] = _SCHEMES[after.per_channel, after.symmetric]

@@ -91,12 +91,17 @@ export class DetailPane {
     });
     this.fields = new RangeFields(this.control, redraw);
     const refused = (reason: string): void => this.refuse(reason);
+    // What was refused before has been read when something else is done.
+    const next: Send = event => {
+      this.refuse('');
+      return send(event);
+    };
     this.scales = new ScaleFields(send, refused);
     this.menus = new SettingsMenus(send, refused);
-    this.compare = new Compare(send, around.open);
+    this.compare = new Compare(next, around.open);
     this.values = button(
       'float | int',
-      () => void send({ type: 'show_values', on: !(this.state?.show_values ?? false) }),
+      () => void next({ type: 'show_values', on: !(this.state?.show_values ?? false) }),
       { 'data-testid': 'wb-show-values', 'aria-pressed': 'false', title: VALUES_TITLE }
     );
     const write: HTMLButtonElement = button(
@@ -108,8 +113,8 @@ export class DetailPane {
       },
       { 'data-testid': 'wb-write-code', title: 'Copy the QConfigMapping that does what is chosen here' }
     );
-    this.undo = button('undo', () => void send({ type: 'undo' }), { 'data-testid': 'wb-undo' });
-    this.redo = button('redo', () => void send({ type: 'redo' }), { 'data-testid': 'wb-redo' });
+    this.undo = button('undo', () => void next({ type: 'undo' }), { 'data-testid': 'wb-undo' });
+    this.redo = button('redo', () => void next({ type: 'redo' }), { 'data-testid': 'wb-redo' });
     this.reset = button(
       'reset',
       () => this.detail && void send({ type: 'reset_range', id: this.detail.id }),

@@ -125,6 +125,8 @@ export class SettingsMenus {
     if (answer && !answer.accepted) {
       this.refused(answer.reason);
       this.show();
+    } else {
+      this.refused('');
     }
   }
 }

@@ -99,7 +99,7 @@ export class ValuesLegend {
     };
     replace(
       this.element,
-      h('span', { class: 'wb-quiet' }, 'held batch:'),
+      h('span', { class: 'wb-quiet' }, 'before and after:'),
       h('span', {}, mark(paint.float, true), 'float model'),
       h('span', {}, mark(paint.integer, false), 'integer model'),
       h('span', { title: exact(sqnr) }, `${decibels(sqnr)} apart`),
