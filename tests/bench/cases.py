@@ -19,6 +19,7 @@ from tests.bench.graph_cases import graph_cases
 from tests.bench.measure import Case, Work
 from tests.bench.observing_cases import observing_cases
 from tests.bench.quantized_cases import quantized_cases
+from tests.bench.quantized_graph_cases import quantized_graph_cases
 from tests.bench.small_calls import small_call_cases
 from tests.bench.small_cases import small_cases
 from tests.bench.tensor_cases import tensor_cases
@@ -222,6 +223,7 @@ def cases() -> Iterator[Case]:
     yield Case("int8 forward, batch 64, trained", "torch int8", 1.0, lambda: (_int8_ours(), _int8_theirs()))
     yield from quantized_cases()
     yield from file_cases()
+    yield from quantized_graph_cases()
     yield from observing_cases()
     yield Case("calibration, watched live", "not watched", 1.05, _calibration(True))
     yield Case("calibration, nobody listening", "no bus at all", 1.02, _calibration(False))

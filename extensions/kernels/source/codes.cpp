@@ -2,6 +2,7 @@
 #include "codes.hpp"
 
 #define WORKBENCH_LEAVES "leaves/codes.inl"
+#define WORKBENCH_LEAVES_WIDE
 #include "dispatch.hpp"
 #include "threads.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::int64_t codes_of_a_thread = 65536;
 
-nb::object look_up_codes(const Input<std::uint8_t>& codes, const Plain<std::uint8_t>& table) {
+nb::object looked_up(const Input<std::uint8_t>& codes, const Plain<std::uint8_t>& table) {
     if (shape_of(table) != Dims{256}) refuse("a table of codes has shape " + text(shape_of(table)) + "; expected [256]");
     const Dims shape = shape_of(codes), order = dense_strides_like(shape, strides_of(codes));
     Output<std::uint8_t> out(shape, order);
@@ -18,7 +19,7 @@ nb::object look_up_codes(const Input<std::uint8_t>& codes, const Plain<std::uint
         KernelScope scope;
         const Dense<std::uint8_t> input(codes, order);
         parallel_for(count_of(shape), codes_of_a_thread, [&](std::int64_t begin, std::int64_t end) {
-            LEAF(look_up)(input.data() + begin, table.data(), end - begin, out.data() + begin);
+            LEAF_WIDE(look_up)(input.data() + begin, table.data(), end - begin, out.data() + begin);
         });
     }
     return out.to_python();
@@ -44,9 +45,9 @@ nb::object combine_codes(const Input<std::uint8_t>& a, double a_scale, std::int6
         parallel_for(count_of(shape), codes_of_a_thread, [&](std::int64_t begin, std::int64_t end) {
             const std::uint8_t *x = left.data() + begin, *y = right.data() + begin;
             if constexpr (product)
-                LEAF(multiply_codes)(x, of_a, y, of_b, end - begin, to, out.data() + begin);
+                LEAF_WIDE(multiply_codes)(x, of_a, y, of_b, end - begin, to, out.data() + begin);
             else
-                LEAF(add_codes)(x, of_a, y, of_b, end - begin, to, out.data() + begin);
+                LEAF_WIDE(add_codes)(x, of_a, y, of_b, end - begin, to, out.data() + begin);
         });
     }
     return out.to_python();
@@ -54,9 +55,17 @@ nb::object combine_codes(const Input<std::uint8_t>& a, double a_scale, std::int6
 
 }  // namespace
 
+void sum_codes(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& sum, std::int64_t count, std::uint8_t* out) {
+    LEAF_WIDE(add_to_codes)(codes, others, sum, count, out);
+}
+
+void look_up_codes(const std::uint8_t* codes, const std::uint8_t* table, std::int64_t count, std::uint8_t* out) {
+    LEAF_WIDE(look_up)(codes, table, count, out);
+}
+
 void bind_codes(nb::module_& module) {
     using nb::arg;
-    module.def("look_up_codes", &look_up_codes, arg("codes").noconvert(), arg("table").noconvert());
+    module.def("look_up_codes", &looked_up, arg("codes").noconvert(), arg("table").noconvert());
     const auto combining = [&](const char* name, auto function) {
         module.def(name, function, arg("a").noconvert(), arg("a_scale"), arg("a_zero"), arg("b").noconvert(), arg("b_scale"),
                    arg("b_zero"), arg("scale"), arg("zero"), arg("low"), arg("high"));

@@ -21,6 +21,11 @@ struct CodesSum {
     bool relu;  // in real numbers, in front of the last rounding
 };
 
+// Of so many codes, over the first of them or elsewhere.
+void sum_codes(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& sum, std::int64_t count, std::uint8_t* out);
+// What a table of 256 has for each of them.
+void look_up_codes(const std::uint8_t* codes, const std::uint8_t* table, std::int64_t count, std::uint8_t* out);
+
 void bind_codes(nb::module_& module);
 
 }  // namespace workbench

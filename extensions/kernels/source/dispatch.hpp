@@ -61,7 +61,7 @@ inline bool has_avx2() {
 inline bool has_vnni() {
 #if WORKBENCH_X86
     static const bool has = has_avx2() && allows_avx512() && __builtin_cpu_supports("avx512vl") &&
-                            __builtin_cpu_supports("avx512vnni");
+                            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni");
     return has;
 #else
     return false;
@@ -126,10 +126,10 @@ namespace avx2 {
 
 #ifdef WORKBENCH_LEAVES_VNNI
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma,avx512f,avx512vl,avx512vnni"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,avx512f,avx512vl,avx512bw,avx512vnni"))), apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target("avx2,fma,avx512f,avx512vl,avx512vnni")
+#pragma GCC target("avx2,fma,avx512f,avx512vl,avx512bw,avx512vnni")
 #endif
 #define WORKBENCH_VNNI 1
 namespace vnni {

@@ -199,10 +199,10 @@ void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prep
             const std::int64_t high = to < count ? panels[static_cast<std::size_t>(to)].first : shape_[0];
             const std::int64_t pixels = band.rows() * wide, beside = (at % all) * line;
             if (high - low == shape_[0])
-                LEAF_VNNI(add_to_codes)(here, added + beside, *sum, pixels * shape_[0], here);
+                sum_codes(here, added + beside, *sum, pixels * shape_[0], here);
             else
                 for (std::int64_t i = low; i < pixels * shape_[0]; i += shape_[0])
-                    LEAF_VNNI(add_to_codes)(here + i, added + beside + i, *sum, high - low, here + i);
+                    sum_codes(here + i, added + beside + i, *sum, high - low, here + i);
         }
     });
 }

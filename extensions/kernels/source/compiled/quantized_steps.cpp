@@ -84,7 +84,7 @@ int Program::look_up(int x, const Plain<std::uint8_t>& table) {
     std::vector<std::uint8_t> kept(table.data(), table.data() + 256);
     add_loop("look up codes own", {x, made}, workers_for(4 * count), [=, kept = std::move(kept)](void* const* places) {
         parallel_for(count, bytes_of_a_thread, [&](std::int64_t begin, std::int64_t end) {
-            LEAF(look_up)(bytes(places[0]) + begin, kept.data(), end - begin, static_cast<std::uint8_t*>(places[1]) + begin);
+            look_up_codes(bytes(places[0]) + begin, kept.data(), end - begin, static_cast<std::uint8_t*>(places[1]) + begin);
         });
     });
     return made;
@@ -133,8 +133,7 @@ int Program::sum_of_codes(int a, int b, const CodesSum& sum) {
     const int made = add_codes(a, shape(a), Storage::quint8);
     add_loop("sum of codes own", {a, b, made}, workers_for(8 * count), [=](void* const* places) {
         parallel_for(count, bytes_of_a_thread, [&](std::int64_t begin, std::int64_t end) {
-            LEAF_WIDE(add_to_codes)(bytes(places[0]) + begin, bytes(places[1]) + begin, sum, end - begin,
-                                    static_cast<std::uint8_t*>(places[2]) + begin);
+            sum_codes(bytes(places[0]) + begin, bytes(places[1]) + begin, sum, end - begin, static_cast<std::uint8_t*>(places[2]) + begin);
         });
     });
     return made;

@@ -1,5 +1,4 @@
 // What steps on codes need. Included once per instruction set; see dispatch.hpp.
-#include "codes.inl"
 #include "quantize.inl"
 
 // The mean of a plane of codes whose channels lie last: along rows, then along columns, each value times one over their number, as

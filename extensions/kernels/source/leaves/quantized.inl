@@ -1,6 +1,5 @@
 // Integer convolution and matrix product: unsigned 8-bit activations, signed 8-bit weights, 32-bit sums.
 // Included once per instruction set; see dispatch.hpp.
-#include "codes.inl"
 
 // A sum times a multiplier of 31 bits, rounded, and shifted to the right, rounded again: as phones do it (QNNPACK's q31).
 static WORKBENCH_INLINE std::int32_t by_whole_numbers(std::int32_t sum, std::int32_t multiplier, std::int32_t right) {

@@ -72,10 +72,10 @@ static WORKBENCH_INLINE __m512 real_values(const QuantizedPanel& panel, int bloc
 // The sums of one output become bytes: to real numbers, to codes, clamp, round to even.
 template <int blocks>
 static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, const __m512i (&sums)[blocks], std::uint8_t* out) {
-    const __m512 high = _mm512_set1_ps(panel.high), low = _mm512_set1_ps(panel.low);
+    const __m512 high = _mm512_set1_ps(panel.high);
     const __m512 input_scale = _mm512_set1_ps(panel.input_scale);
     const __m512 inverse = _mm512_set1_ps(panel.inverse), zero = _mm512_set1_ps(panel.zero);
-    __m128i bytes[blocks];
+    __m512i codes[blocks];
     for (int b = 0; b < blocks; ++b) {
         __m512 value = _mm512_cvtepi32_ps(sums[b]);
         const __m512 scale = _mm512_loadu_ps(panel.scale + 16 * b), shift = _mm512_loadu_ps(panel.shift + 16 * b);
@@ -86,8 +86,22 @@ static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, const __m5
             value = _mm512_add_ps(_mm512_mul_ps(_mm512_mul_ps(value, input_scale), scale), shift);
             value = _mm512_add_ps(_mm512_mul_ps(value, inverse), zero);
         }
-        bytes[b] = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_max_ps(_mm512_min_ps(value, high), low)));
+        // What is too small for 32 bits becomes the least number there is, and the least code below.
+        codes[b] = _mm512_cvtps_epi32(_mm512_min_ps(value, high));
     }
+    if constexpr (blocks == 4) {
+        if (panel.channels == 64) {
+            // Bytes of a quarter of each block lie together after packing.
+            const __m512i packed = _mm512_packus_epi16(_mm512_packs_epi32(codes[0], codes[1]), _mm512_packs_epi32(codes[2], codes[3]));
+            const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+            const __m512i least = _mm512_set1_epi8(static_cast<char>(panel.low));
+            _mm512_storeu_si512(out, _mm512_max_epu8(_mm512_permutexvar_epi32(order, packed), least));
+            return;
+        }
+    }
+    const __m512i low = _mm512_set1_epi32(static_cast<std::int32_t>(panel.low));
+    __m128i bytes[blocks];
+    for (int b = 0; b < blocks; ++b) bytes[b] = _mm512_cvtepi32_epi8(_mm512_max_epi32(codes[b], low));
     if (panel.channels == 16 * blocks) {
         for (int b = 0; b < blocks; ++b) _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16 * b), bytes[b]);
     } else {
