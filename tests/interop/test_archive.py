@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import resource
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,10 @@ WHOLE: dict[str, Any] = {
     "mobilenet_v2": lambda: trace(models.mobilenet_v2(), PICTURE),
     "efficientnet": lambda: trace(models.efficientnet_lite0().eval(), PICTURE),
 }
+
+
+MOST_MEMORY = 1 << 16
+"""Kilobytes by which all damaged files together may let the process grow."""
 
 
 def small() -> Graph:
@@ -375,6 +380,7 @@ def test_no_bomb_is_unpacked() -> None:
 
 def test_no_mutated_file_brings_another_error() -> None:
     content = written(small())
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     random = np.random.default_rng(0)
     # What only fills up says nothing, and most changes of it are not seen.
     for turn in range(1500):
@@ -383,11 +389,16 @@ def test_no_mutated_file_brings_another_error() -> None:
             damaged[place] = random.integers(256)
         if turn % 5 == 0:
             del damaged[random.integers(len(damaged)) :]
+        if turn % 7 == 0:
+            # Lengths beyond all bounds.
+            place = random.integers(len(damaged) + 1)
+            damaged[place:place] = b"\xff" * int(random.integers(1, 9))
         try:
             found = wb.load(io.BytesIO(bytes(damaged)))
         except WeightsError:
             continue
         assert isinstance(found, Graph)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MOST_MEMORY
 
 
 def test_no_mutated_text_brings_another_error() -> None:
