@@ -21,6 +21,7 @@ from workbench.core.op import Op, table
 
 WITH_KERNEL = [op for op in table() if op.kernel is not None]
 ELSEWHERE = {
+    "average_codes",
     "dequantize_per_channel",
     "dequantize_per_tensor",
     "histogram_counts",

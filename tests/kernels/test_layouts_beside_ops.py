@@ -83,6 +83,17 @@ CASES: dict[str, tuple[Callable[[], tuple[Callable[..., Any], Callable[..., bool
         lambda: _of_kernel("dequantize_per_channel"),
         ((codes(5, 3, 9, dtype="i1"), (0.1, 0.2, 0.7), (3, 0, -4), 1), {}),
     ),
+    "average_codes": (
+        lambda: _of_kernel("average_codes"),
+        (
+            (codes(3, 17, 6, 8), (((0, 2), (3, 6)), ((0, 1, 5), (4, 3, 8))), np.full((2, 3), 0.1, np.float32), 3),
+            {},
+        ),
+    ),
+    "signed average_codes": (
+        lambda: _of_kernel("average_codes"),
+        ((codes(2, 5, 9, dtype="i1"), (((0, 4), (4, 9)),), np.full(2, 0.25, np.float32), -3), {}),
+    ),
     "quantized_max_pool2d": (lambda: _of_kernel("quantized_max_pool2d"), ((codes(3, 17, 6, 8),), WINDOW)),
     "PackedConv2d": (
         lambda: (_packed_conv, _always),

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from workbench import kernels
+from workbench.ops.nn.pool.average_codes import average_codes
 
 Floats = npt.NDArray[np.float32]
 Make = Callable[..., Floats]
@@ -217,6 +218,38 @@ def test_fake_quantize_rounds_before_it_adds_the_zero_point() -> None:
     run = kernels.lookup("fake_quantize_per_tensor_gradient").run
     gradient = run(np.ones(9, np.float32), x, 1.0, 0, 0, 255)
     np.testing.assert_array_equal(gradient, np.array([1, 1, 1, 0, 1, 0, 0, 0, 0], np.float32))
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8])
+@pytest.mark.parametrize("shape", [(2, 17, 9), (3, 130, 6, 7), (1, 5, 4, 5, 6)], ids=str)
+def test_means_of_windows_of_codes(kind: Any, shape: tuple[int, ...], lay: Callable[[Any], Any]) -> None:
+    random = np.random.default_rng(shape)
+    x = random.integers(0, 256, shape).astype(np.uint8).view(kind)
+    edges = tuple(
+        (tuple(range(0, size - 1, 2)), tuple(min(one + 3, size) for one in range(0, size - 1, 2)))
+        for size in shape[2:]
+    )
+    factors = np.float32(1) / random.integers(1, 9, [len(one[0]) for one in edges]).astype(np.float32)
+    for zero in (0, 7, -3) if kind is np.int8 else (0, 7, 255):
+        found = kernels.lookup("average_codes").run(lay(x), edges, factors, zero)
+        assert found.dtype == kind
+        np.testing.assert_array_equal(found, average_codes(x, edges, factors, zero))
+
+
+@pytest.mark.parametrize(
+    ("edges", "factors", "message"),
+    [
+        ((((0,), (5,)),), np.ones(1), "a window of codes from 0 to 5 does not lie within 4"),
+        ((((-1,), (2,)),), np.ones(1), "a window of codes from -1 to 2"),
+        ((((2,), (1,)),), np.ones(1), "a window of codes from 2 to 1"),
+        ((((0, 1), (2,)),), np.ones(1), "as many beginnings as ends"),
+        ((((0,), (2,)),), np.ones(2), r"factors of means have shape \[2\]; expected \[1\]"),
+        ((), np.ones(()), r"of \[1, 2, 4\] with 0"),
+    ],
+)
+def test_windows_that_are_refused(edges: Any, factors: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        kernels.lookup("average_codes").run(codes((1, 2, 4), 9), edges, factors.astype(np.float32), 0)
 
 
 def test_quantized_max_pool(lay: Callable[[Any], Any]) -> None:

@@ -33,6 +33,12 @@ CALLED = [
 SERVED = [op for op in STATED if rule(op).kernel not in (NO_KERNEL, op.name)]
 """Ops that an op of integers serves."""
 
+# What ``torch.ao.nn.quantized.functional`` gives.
+RECORDED_2X2 = [66, 76, 150, 190, 72, 82, 122, 196, 78]
+RECORDED_PADDED = [33, 40, 90, 112, 91, 80, 95, 166, 97]
+RECORDED_ADAPTIVE = [97, 106, 123, 132]
+RECORDED_SIGNED = [20, 3, -48, 63, 12, -5]
+
 
 @pytest.mark.parametrize("op", table(), ids=lambda op: op.name)
 def test_every_op_says_how_it_is_quantized(op: Op) -> None:
@@ -160,6 +166,24 @@ def test_ops_of_integers_agree_with_the_long_way(op: Op) -> None:
             if absorbed == "relu":
                 params = {**found.parameters(sample.params, scale, zero), "relu": True}
                 check_codes(several(served(*values, **params))[0], want.relu())
+
+
+def test_means_of_codes_are_those_recorded_of_pytorch() -> None:
+    codes = ((np.arange(36) * 37) % 256).astype(np.uint8).reshape(1, 1, 6, 6)
+    x = new(QuantizedArray(codes, 0.0137, 7, wb.quint8))
+    pooled = wb.nn.functional.avg_pool2d(x, 2)
+    assert pooled.int_repr().flatten().tolist() == RECORDED_2X2
+    assert wb.nn.functional.avg_pool2d(x, 3, 2, 1).int_repr().flatten().tolist() == RECORDED_PADDED
+    assert wb.nn.functional.adaptive_avg_pool2d(x, (4, 1)).int_repr().flatten().tolist() == RECORDED_ADAPTIVE
+    signed = new(QuantizedArray(codes.view(np.int8), 0.0137, -3, wb.qint8))
+    assert wb.nn.functional.avg_pool2d(signed, (2, 3)).int_repr().flatten().tolist() == RECORDED_SIGNED
+
+
+def test_codes_that_only_move_are_moved() -> None:
+    x = wb.quantize_per_tensor(wb.rand(1, 2, 3, 4), 0.01, 3, wb.quint8)
+    found = wb.nn.functional.interpolate(x, scale_factor=2, mode="nearest")
+    expected = np.repeat(np.repeat(x.int_repr().numpy(), 2, 2), 2, 3)
+    np.testing.assert_array_equal(found.int_repr().numpy(), expected)
 
 
 def test_refusals_say_the_way() -> None:

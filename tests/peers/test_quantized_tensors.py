@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.base.quantized_array import QuantizedArray
+from workbench.core.value import new
 
 torch = pytest.importorskip("torch")
 
@@ -313,3 +315,27 @@ def test_both_refuse(act: Act) -> None:
         warnings.simplefilter("error")
         with pytest.raises((wb.DTypeError, wb.QuantizationError)):
             act(wb, q)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "settings"),
+    [
+        ((2, 5, 12, 15), {"kernel_size": 2}), ((2, 5, 12, 15), {"kernel_size": (3, 4), "stride": 2, "padding": 1}),
+        ((2, 5, 13, 15), {"kernel_size": 3, "stride": 2, "padding": 1, "count_include_pad": False, "ceil_mode": True}),
+        ((1, 70, 7, 7), {"kernel_size": 7}), ((2, 5, 12, 15), {"kernel_size": 2, "divisor_override": 3}),
+        ((2, 3, 6, 8, 7), {"kernel_size": 2}), ((2, 3, 6, 8, 7), {"kernel_size": 3, "stride": 2, "padding": 1}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_means_of_windows_have_the_same_codes(
+    shape: tuple[int, ...], settings: dict[str, Any], signed: bool
+) -> None:
+    codes = np.random.default_rng(3).integers(0, 256, shape).astype(np.uint8)
+    codes = codes.view(np.int8) if signed else codes
+    zero, name = (-3 if signed else 7), f"avg_pool{len(shape) - 2}d"
+    theirs = torch._make_per_tensor_quantized_tensor(torch.from_numpy(codes), 0.0137, zero)
+    mine = new(QuantizedArray(codes, 0.0137, zero, wb.qint8 if signed else wb.quint8))
+    expected = getattr(torch.nn.functional, name)(theirs, **settings).int_repr().numpy()
+    found = getattr(wb.nn.functional, name)(mine, **settings).int_repr().numpy()
+    np.testing.assert_array_equal(found, expected)

@@ -6,6 +6,7 @@ even; fake quantization rounds before it adds the zero point. Sums of products a
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -260,6 +261,21 @@ def _accepts_two(g: Any, x: Any, *rest: Any, **params: Any) -> bool:
     return is_medium(g) and is_medium(x)
 
 
+def _average_codes(codes: Any, edges: Any, factors: Any, zero_point: int) -> Any:
+    run = native.average_unsigned_codes if codes.dtype == _UINT8 else native.average_signed_codes
+    return run(codes, edges, factors, zero_point)
+
+
+def _accepts_average(codes: Any, edges: Any, factors: Any, zero_point: int) -> bool:
+    # No more than 32 bits hold the sum of.
+    return (
+        type(codes) is np.ndarray
+        and 3 <= codes.ndim <= 5
+        and codes.dtype in (_UINT8, _INT8)
+        and math.prod(codes.shape[2:]) <= 1 << 22
+    )
+
+
 def _accepts_pool(codes: Any, **params: Any) -> bool:
     return type(codes) is np.ndarray and codes.ndim == 4 and codes.dtype == _UINT8
 
@@ -281,4 +297,5 @@ if native is not None:
             "fake_quantize_per_channel_gradient", _fake_quantize_per_channel_gradient, _accepts_two, _FLOATS
         )
     )
+    register(Kernel("average_codes", _average_codes, _accepts_average, _CODES))
     register(Kernel("quantized_max_pool2d", native.quantized_max_pool2d, _accepts_pool, ("uint8",)))

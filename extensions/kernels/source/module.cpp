@@ -3,6 +3,7 @@
 #include "batch_norm.hpp"
 #include "casts.hpp"
 #include "codes.hpp"
+#include "codes_average.hpp"
 #include "compiled/chain.hpp"
 #include "compiled/program.hpp"
 #include "convolution.hpp"
@@ -37,7 +38,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 34;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 35;  // as INTERFACE in workbench/kernels/loader.py
     nanobind::set_leak_warnings(false);  // a thread that runs to the end keeps what it works with
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
@@ -73,6 +74,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_quantized_recurrent(module);
     workbench::bind_packed_nibbles(module);
     workbench::bind_codes(module);
+    workbench::bind_codes_average(module);
     workbench::bind_statistics(module);
     workbench::bind_normalisation(module);
     workbench::compiled::bind_chain(module);

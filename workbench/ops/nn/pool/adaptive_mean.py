@@ -6,11 +6,15 @@ calls the one or the other. In a trace they may not be known: then these ops sta
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.dtypes import half_width
 from workbench.base.errors import DimensionError
+from workbench.base.quantized_array import QuantizedArray
 from workbench.base.symbolic_size import SymbolicSize, remembered
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
@@ -20,6 +24,7 @@ from workbench.core.tape import Call
 from workbench.core.value import new
 from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes
+from workbench.ops.nn.pool.average_codes import averaged
 
 __all__ = [
     "ADAPTIVE_AVG_POOL",
@@ -63,6 +68,8 @@ def _differs(spatial: Any, sizes: Any) -> bool:
 def mean_of_windows(x: Any, sizes: Sizes) -> Any:
     """Return the means of windows over the spatial dims, in the way that the sizes allow."""
     spatial = x.payload.shape[2:]
+    if isinstance(x.payload, QuantizedArray):
+        return ops.adaptive_avg_pool(x, sizes=sizes)
     if pools_plainly(x):
         if _differs(spatial, sizes):
             return ops.adaptive_avg_pool(x, sizes=sizes)
@@ -79,6 +86,20 @@ def _area(sizes: Sizes) -> dict[str, Any]:
 def _forward(x: Any, sizes: Sizes) -> Any:
     # The ops themselves, with their kernels: to the bit what eager code computes.
     return mean_of_windows(new(x), sizes).payload
+
+
+def _of_codes(op: Op, q: Any, sizes: Sizes) -> Any:
+    edges = []
+    counts: Any = np.ones((), np.float32)
+    for size, out in zip(q.shape[2:], sizes, strict=True):
+        places = range(out)
+        start, end = (
+            (place * size // out for place in places),
+            (-(-(place + 1) * size // out) for place in places),
+        )
+        edges.append((tuple(start), tuple(end)))
+        counts = counts[..., None] * (np.array(edges[-1][1]) - np.array(edges[-1][0])).astype(np.float32)
+    return averaged(op, q, tuple(edges), counts, sizes=sizes)
 
 
 def _backward(g: Any, input_shape: Sizes, sizes: Sizes) -> Any:
@@ -132,7 +153,7 @@ ADAPTIVE_AVG_POOL = Op(
     ],
     properties=frozenset({"linear"}),
     batch=batching.as_samples,
-    quantized=COMPUTED,
+    quantized=replace(COMPUTED, codes=_of_codes),
 )
 
 ADAPTIVE_AVG_POOL_GRADIENT = Op(

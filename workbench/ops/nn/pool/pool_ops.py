@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from workbench.ops.nn.conv.window_geometry import (
     positive,
     taps,
 )
+from workbench.ops.nn.pool.average_codes import averaged, window_edges
 
 
 def _pooled_dims(
@@ -280,6 +282,18 @@ def _avg_pool(
     return total / count
 
 
+def _avg_of_codes(
+    op: Op, q: Any, kernel: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool = False, **params: Any
+) -> Any:
+    sizes, ones = q.shape[2:], (1,) * len(kernel)
+    out = _out_sizes(q, kernel, stride, padding, ones, ceil_mode)
+    edges = window_edges(sizes, out, kernel, stride, padding)
+    told = {"count_include_pad": True, "divisor_override": None, **params}
+    count = divisor(sizes, out, kernel, stride, padding, dtype=np.dtype(np.float32), **told)
+    windows = {"kernel": kernel, "stride": stride, "padding": padding, "ceil_mode": ceil_mode}
+    return averaged(op, q, edges, count, **windows, **params)
+
+
 def _avg_gradient(
     g: Any,
     input_shape: Sizes,
@@ -350,7 +364,7 @@ def average_pooling(n: int) -> tuple[Op, Op]:
         ],
         properties=frozenset({"linear"}),
         batch=batching.as_samples,
-        quantized=COMPUTED,
+        quantized=replace(COMPUTED, codes=_avg_of_codes),
     )
     halves = tuple(output_size(size, 3, 2, 1, 1, True) for size in shape)
     back = Op(

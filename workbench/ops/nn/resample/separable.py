@@ -7,6 +7,7 @@ sizes; the transpose, which the gradient needs, is the product with the map writ
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.quantization import COMPUTED, GRADIENT
+from workbench.core.quantized_rules import computed, moved
 from workbench.core.tape import Call
 from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes
@@ -301,6 +303,11 @@ def _samples() -> list[tuple[Sizes, dict[str, Any]]]:
     ]
 
 
+def _resample_codes(op: Op, q: Any, **params: Any) -> Any:
+    """Move codes where values are moved; compute with the numbers that they stand for where values are mixed."""
+    return (moved if params["mode"].startswith("nearest") else computed)(op, q, **params)
+
+
 RESAMPLE = Op(
     name="resample",
     doc="Values at other positions along the spatial dims, interpolated or averaged.",
@@ -322,7 +329,7 @@ RESAMPLE = Op(
     ],
     properties=frozenset({"linear"}),
     batch=batching.as_samples,
-    quantized=COMPUTED,
+    quantized=replace(COMPUTED, codes=_resample_codes),
 )
 
 RESAMPLE_GRADIENT = Op(
