@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from workbench import kernels
-from workbench.ops.nn.pool.average_codes import average_codes
+from workbench.ops.nn.pool.means import average_codes
 
 Floats = npt.NDArray[np.float32]
 Make = Callable[..., Floats]

@@ -48,6 +48,8 @@ nb::object average_codes(const Input<Code>& codes, const std::vector<Edges>& edg
         KernelScope scope;
         const auto image = channels_last(codes);
         const auto by = row_major(factors);
+        constexpr bool is_signed = std::is_signed_v<Code>;
+        const auto* bytes = reinterpret_cast<const std::uint8_t*>(image.data());
         const std::int64_t channels = input[1], missing = 5 - static_cast<std::int64_t>(input.size());
         // As three dims: those that are missing have one place.
         std::int64_t sizes[3] = {1, 1, 1}, places[3] = {1, 1, 1};
@@ -55,7 +57,7 @@ nb::object average_codes(const Input<Code>& codes, const std::vector<Edges>& edg
             sizes[missing + dim] = input[dim + 2], places[missing + dim] = output[dim + 2];
         const std::int64_t plane = sizes[1] * sizes[2], whole = places[0] * places[1] * places[2];
         const std::int64_t taps = std::max<std::int64_t>(1, count_of(input) / count_of(output));
-        parallel_for(input[0] * whole, grain_for(taps * channels / 4), [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(input[0] * whole, grain_for(taps * channels / 8), [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t i = begin; i < end; ++i) {
                 const std::int64_t at = i % whole;
                 const std::int64_t place[3] = {at / (places[1] * places[2]), at / places[2] % places[1], at % places[2]};
@@ -65,11 +67,10 @@ nb::object average_codes(const Input<Code>& codes, const std::vector<Edges>& edg
                     box.from[dim] = from[static_cast<std::size_t>(place[dim])];
                     box.to[dim] = to[static_cast<std::size_t>(place[dim])];
                 }
-                const Code* from = image.data() + i / whole * sizes[0] * plane * channels;
-                if constexpr (std::is_signed_v<Code>)
-                    LEAF(average_signed)(from, box, by.data()[at], static_cast<std::int32_t>(zero), out.data() + i * channels);
-                else
-                    LEAF(average_unsigned)(from, box, by.data()[at], static_cast<std::int32_t>(zero), out.data() + i * channels);
+                const std::uint8_t* from = bytes + i / whole * sizes[0] * plane * channels;
+                const CodesMean mean{by.data()[at], is_signed ? -128.f : 0.f, static_cast<std::int32_t>(zero),
+                                     static_cast<std::uint8_t>(is_signed ? 128 : 0)};
+                LEAF(average_box)(from, box, mean, reinterpret_cast<std::uint8_t*>(out.data()) + i * channels);
             }
         });
     }

@@ -10,6 +10,13 @@ struct CodesBox {
     std::int64_t channels;
 };
 
+// What sums become: codes from `low` on of the sum times a factor, and the zero point.
+struct CodesMean {
+    float factor, low;
+    std::int32_t zero;
+    std::uint8_t flip;  // the bits by which signed codes differ from unsigned ones
+};
+
 void bind_codes_average(nb::module_& module);
 
 }  // namespace workbench

@@ -12,7 +12,7 @@ import numpy as np
 from workbench.interop.xla.libraries import jax, jnp, lax
 from workbench.ops.nn.conv.window_geometry import Sizes, output_size
 from workbench.ops.nn.pool.adaptive_mean import even_windows
-from workbench.ops.nn.pool.pool_ops import divisor
+from workbench.ops.nn.pool.means import divisor
 from workbench.ops.nn.resample.separable import Along, matrix_of
 
 __all__ = ["KERNELS"]

@@ -24,7 +24,7 @@ from workbench.core.tape import Call
 from workbench.core.value import new
 from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes
-from workbench.ops.nn.pool.average_codes import averaged
+from workbench.ops.nn.pool.means import averaged
 
 __all__ = [
     "ADAPTIVE_AVG_POOL",

@@ -24,7 +24,7 @@ from workbench.ops.nn.conv.window_geometry import (
     positive,
     taps,
 )
-from workbench.ops.nn.pool.average_codes import averaged, window_edges
+from workbench.ops.nn.pool.means import averaged, divisor, windows_of_codes
 
 
 def _pooled_dims(
@@ -237,30 +237,6 @@ MAX_POOL3D, MAX_POOL3D_GRADIENT = max_pooling(3)
 # ------------------------------------------------------------------------------------------------ the mean
 
 
-def divisor(
-    sizes: Sizes,
-    out: Sizes,
-    kernel: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    count_include_pad: bool,
-    divisor_override: int | None,
-    dtype: np.dtype[Any],
-) -> Any:
-    """Return what the sum of each window is divided by."""
-    if divisor_override is not None:
-        return dtype.type(divisor_override)
-    counts = np.ones((), dtype)
-    for size, o, k, s, p in zip(sizes, out, kernel, stride, padding, strict=True):
-        start = np.arange(o) * s - p
-        # In ceil mode the last window may reach beyond the padding: that part of it is not counted.
-        end = np.minimum(start + k, size + p)
-        if not count_include_pad:
-            start, end = np.maximum(start, 0), np.minimum(end, size)
-        counts = counts[..., None] * (end - start).astype(dtype)
-    return counts
-
-
 def _avg_pool(
     x: Any,
     kernel: Sizes,
@@ -283,15 +259,15 @@ def _avg_pool(
 
 
 def _avg_of_codes(
-    op: Op, q: Any, kernel: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool = False, **params: Any
-) -> Any:
-    sizes, ones = q.shape[2:], (1,) * len(kernel)
-    out = _out_sizes(q, kernel, stride, padding, ones, ceil_mode)
-    edges = window_edges(sizes, out, kernel, stride, padding)
-    told = {"count_include_pad": True, "divisor_override": None, **params}
-    count = divisor(sizes, out, kernel, stride, padding, dtype=np.dtype(np.float32), **told)
-    windows = {"kernel": kernel, "stride": stride, "padding": padding, "ceil_mode": ceil_mode}
-    return averaged(op, q, edges, count, **windows, **params)
+    op: Op, q: Any, kernel: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Any:  # fmt: skip
+    edges, count = windows_of_codes(
+        q.shape[2:], kernel, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    params = {"kernel": kernel, "stride": stride, "padding": padding, "ceil_mode": ceil_mode}
+    more = {"count_include_pad": count_include_pad, "divisor_override": divisor_override}
+    return averaged(op, q, edges, count, **params, **more)
 
 
 def _avg_gradient(

@@ -1,4 +1,4 @@
-"""Means of windows of codes: whole sums less the zero point, brought back to codes; scale and zero point stay."""
+"""Means of windows: what they are divided by, and those of codes, whole sums brought back to codes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import numpy as np
 
 from workbench import kernels
 from workbench.base.quantized_array import QuantizedArray
+from workbench.base.symbolic_size import remembered
 from workbench.core.quantized_rules import computed
+from workbench.ops.nn.conv.window_geometry import Sizes, output_size
 
-__all__ = ["Edges", "average_codes", "averaged", "window_edges"]
+__all__ = ["Edges", "average_codes", "averaged", "divisor", "window_edges", "windows_of_codes"]
 
 Edges = tuple[tuple[int, ...], tuple[int, ...]]
 """Where the windows along one dim begin and end, within it."""
@@ -37,17 +39,51 @@ def average_codes(codes: Any, edges: tuple[Edges, ...], factors: Any, zero_point
     return np.clip(np.rint(numbers), limits.min, limits.max).astype(codes.dtype)
 
 
-def window_edges(sizes: Any, out: Any, kernel: Any, stride: Any, padding: Any) -> tuple[Edges, ...]:
+def window_edges(sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, ceil: bool) -> tuple[Edges, ...]:
     """Return where the windows of a pooling begin and end in each dim, without what lies in the padding.
 
-    >>> window_edges((5,), (3,), (3,), (2,), (1,))
+    >>> window_edges((5,), (3,), (2,), (1,), False)
     (((0, 1, 3), (2, 4, 5)),)
     """
     found = []
-    for size, count, k, s, p in zip(sizes, out, kernel, stride, padding, strict=True):
-        first = [place * s - p for place in range(count)]
+    for size, k, s, p in zip(sizes, kernel, stride, padding, strict=True):
+        first = [place * s - p for place in range(output_size(size, k, s, p, 1, ceil))]
         found.append((tuple(max(one, 0) for one in first), tuple(min(one + k, size) for one in first)))
     return tuple(found)
+
+
+def divisor(
+    sizes: Sizes,
+    out: Sizes,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    dtype: np.dtype[Any],
+) -> Any:
+    """Return what the sum of each window is divided by."""
+    if divisor_override is not None:
+        return dtype.type(divisor_override)
+    counts = np.ones((), dtype)
+    for size, o, k, s, p in zip(sizes, out, kernel, stride, padding, strict=True):
+        start = np.arange(o) * s - p
+        # In ceil mode the last window may reach beyond the padding: that part of it is not counted.
+        end = np.minimum(start + k, size + p)
+        if not count_include_pad:
+            start, end = np.maximum(start, 0), np.minimum(end, size)
+        counts = counts[..., None] * (end - start).astype(dtype)
+    return counts
+
+
+@remembered(256)
+def windows_of_codes(
+    sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, ceil: bool, pad: bool, override: int | None
+) -> tuple[tuple[Edges, ...], Any]:
+    """Return where the windows of a pooling lie, and what the sum of each is divided by."""
+    edges = window_edges(sizes, kernel, stride, padding, ceil)
+    out = tuple(len(first) for first, _ in edges)
+    return edges, divisor(sizes, out, kernel, stride, padding, pad, override, np.dtype(np.float32))
 
 
 def averaged(op: Any, q: QuantizedArray, edges: tuple[Edges, ...], counts: Any, **params: Any) -> Any:
