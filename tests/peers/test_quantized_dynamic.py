@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.value import new
-from workbench.ops.quantized.dynamic import choose
+from workbench.ops.quantized.quantize import range_qparams
 from workbench.ops.quantized.recurrent import recurrent_dynamic
 
 torch = pytest.importorskip("torch")
@@ -63,7 +63,7 @@ def ours(q: Any) -> Any:
 )  # fmt: skip
 def test_a_range_becomes_scale_and_zero_point_as_there(data: list[float], highest: int) -> None:
     expected = torch.quantize_per_tensor_dynamic(torch.tensor(data), torch.quint8, highest == 127)
-    scale, zero = choose(float(np.float32(data[0])), float(np.float32(data[1])), highest)
+    scale, zero = range_qparams(float(np.float32(data[0])), float(np.float32(data[1])), 0, highest)
     assert (np.float32(scale), zero) == (np.float32(expected.q_scale()), expected.q_zero_point())
 
 

@@ -13,44 +13,17 @@ from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import QScheme
 from workbench.core.value import new
 from workbench.nn import Parameter
+from workbench.ops.quantized.learnable_fake_quantize import (
+    fake_quantize_learnable_per_channel_affine,
+    fake_quantize_learnable_per_tensor_affine,
+)
 from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.observer import MovingAverageMinMaxObserver
 from workbench.quantization.observer_base import Array, ObserverBase
 from workbench.quantization.schemes import Scheme
 from workbench.tensor import Tensor
 
-__all__ = ["LearnableFakeQuantize", "learnable_fake_quantize"]
-
-
-def learnable_fake_quantize(
-    x: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int, grad_factor: float = 1.0
-) -> Any:
-    """Return `x` rounded by a scale and a zero point that get gradients, too; these broadcast against it.
-
-    y = (clamp(rne(x / s) + z, quant_min, quant_max) - z)·s. Inside of the limits ∂y/∂s = rne(x / s) - x / s and
-    ∂y/∂z = 0; outside ∂y/∂s = q - z and ∂y/∂z = -s; the two are scaled by `grad_factor`. Esser et al. 2020.
-
-    >>> import workbench as wb
-    >>> scale = wb.tensor([0.5], requires_grad=True)
-    >>> y = learnable_fake_quantize(wb.tensor([0.6, 9.0]), scale, wb.zeros(1), 0, 7)
-    >>> y.sum().backward()
-    >>> y.tolist(), round(scale.grad.item(), 4)
-    ([0.5, 3.5], 6.8)
-    """
-    nearest = zero_point.detach().round().clamp(quant_min, quant_max)
-    scale, zero_point = _slowed(scale, grad_factor), _slowed(zero_point, grad_factor)
-    # Zero points are whole numbers where they are used, and move by what is left over.
-    zero_point = zero_point + (nearest - zero_point).detach()
-    steps = x * (1.0 / scale)
-    # The rounding is passed by gradients as if it were not there: exact, since both lie within a step.
-    codes = (steps + (steps.round() - steps).detach() + zero_point).clamp(quant_min, quant_max)
-    return (codes - zero_point) * scale
-
-
-def _slowed(value: Any, factor: float) -> Any:
-    """The same number, with a gradient times `factor`."""
-    # The number itself and a difference of 0, so that it keeps its last bit.
-    return value if factor == 1.0 else value.detach() + (value - value.detach()) * factor
+__all__ = ["LearnableFakeQuantize"]
 
 
 class LearnableFakeQuantize(FakeQuantizeBase):
@@ -202,18 +175,16 @@ class LearnableFakeQuantize(FakeQuantizeBase):
         factor = (
             1.0 / math.sqrt(x.numel() * observer.quant_max) if self.use_grad_scaling and x.numel() else 1.0
         )
-        scale: Any = self.scale
-        zero: Any = self.zero_point
-        if observer.qscheme.per_channel:
-            axis = self.ch_axis % x.ndim
-            if scale.shape[0] != x.shape[axis]:
-                raise QuantizationError(
-                    f"{scale.shape[0]} scales go with {scale.shape[0]} channels, and dim {axis} of the input has "
-                    f"{x.shape[axis]}: give channel_len={x.shape[axis]}"
-                )
-            shape = [-1 if i == axis else 1 for i in range(x.ndim)]
-            scale, zero = scale.reshape(shape), zero.reshape(shape)
-        return learnable_fake_quantize(x, scale, zero, observer.quant_min, observer.quant_max, factor)
+        limits = (observer.quant_min, observer.quant_max, factor)
+        if not observer.qscheme.per_channel:
+            return fake_quantize_learnable_per_tensor_affine(x, self.scale, self.zero_point, *limits)
+        axis, count = self.ch_axis % x.ndim, self.scale.shape[0]
+        if count != x.shape[axis]:
+            raise QuantizationError(
+                f"{count} scales go with {count} channels, and dim {axis} of the input has {x.shape[axis]}: give "
+                f"channel_len={x.shape[axis]}"
+            )
+        return fake_quantize_learnable_per_channel_affine(x, self.scale, self.zero_point, axis, *limits)
 
     def _keep_sensible(self) -> None:
         """Hold the scale above the least one, and the zero point in the middle where the scheme is symmetric."""

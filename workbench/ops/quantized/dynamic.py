@@ -20,38 +20,10 @@ from workbench.core.quantization import integers
 from workbench.core.typing import Tensor
 from workbench.ops.contract.matmul import LINEAR
 from workbench.ops.quantized.linear import packed_linear
-from workbench.ops.quantized.quantize import REFERENCE
+from workbench.ops.quantized.quantize import REFERENCE, range_qparams
 from workbench.ops.quantized.requantize import NO_GRADIENT, around_zero, sample_weights
 
-__all__ = ["QUANTIZED_LINEAR_DYNAMIC", "choose", "highest_code", "linear_dynamic"]
-
-_SMALLEST = np.float32(6.1e-5)
-
-
-def choose(least: float, most: float, highest: int) -> tuple[float, int]:
-    """Return scale and zero point of a range for codes from 0 to `highest`, as FBGEMM chooses them.
-
-    >>> choose(-1.0, 3.0, 255)
-    (0.01568627450980392, 64)
-    """
-    low, high = np.float32(min(least, 0.0)), np.float32(max(most, 0.0))
-    with np.errstate(all="ignore"):
-        scale = (np.float64(high) - np.float64(low)) / highest
-        if np.float32(scale) == 0 or np.isinf(np.float32(1) / np.float32(scale)) or not np.isfinite(scale):
-            scale = np.float64(0.1)
-        if scale < _SMALLEST:
-            factor = _SMALLEST / np.float32(scale)
-            if low == 0:
-                high = _SMALLEST * np.float32(highest)
-            elif high == 0:
-                low = -_SMALLEST * np.float32(highest)
-            else:
-                low, high = low * factor, high * factor
-            scale = np.float64(_SMALLEST)
-        below, above = np.float64(low) / scale, np.float64(high) / scale
-    # From the end that tells it more precisely.
-    zero = -below if abs(below) < highest + abs(above) else highest - above
-    return float(scale), int(np.rint(np.clip(zero, 0, highest)))
+__all__ = ["QUANTIZED_LINEAR_DYNAMIC", "highest_code", "linear_dynamic"]
 
 
 def highest_code(reduce_range: bool) -> int:
@@ -62,7 +34,10 @@ def highest_code(reduce_range: bool) -> int:
 def _quantized_rows(x: Any, by_row: bool, highest: int) -> tuple[Any, Any, Any]:
     """Return codes of [rows, in], and scales and zero points [rows, 1]; what is not finite has no part in a range."""
     finite = np.where(np.isfinite(x), x, np.float32(0))
-    pairs = [choose(float(row.min()), float(row.max()), highest) for row in (finite if by_row else [finite])]
+    pairs = [
+        range_qparams(float(row.min()), float(row.max()), 0, highest)
+        for row in (finite if by_row else [finite])
+    ]
     scales = np.array([pair[0] for pair in pairs], np.float32)[:, None]
     zeros = np.array([pair[1] for pair in pairs], np.float32)[:, None]
     with np.errstate(invalid="ignore", over="ignore"):
