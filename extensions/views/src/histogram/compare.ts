@@ -102,7 +102,7 @@ export class Compare {
     const head = h(
       'tr',
       {},
-      h('th', {}, ''),
+      h('td', {}),
       h('th', { scope: 'col' }, mark('A')),
       h('th', { scope: 'col' }, mark('B')),
       h('th', { scope: 'col' }, 'B less A')
