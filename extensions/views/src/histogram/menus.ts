@@ -65,7 +65,7 @@ export class SettingsMenus {
         h(
           'span',
           { class: 'wb-quiet' },
-          'The range of this observer is known without looking: nothing is chosen here.'
+          'Nothing can be chosen here: the range is known without looking, or the observer is the program’s own.'
         )
       );
       return;
