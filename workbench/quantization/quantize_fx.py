@@ -21,6 +21,12 @@ from workbench.nn import Module
 from workbench.quantization.backend_config import BackendConfig, get_native_backend_config
 from workbench.quantization.calibration import Calibration
 from workbench.quantization.convert import swap_module
+from workbench.quantization.custom_config import (
+    ConvertCustomConfig,
+    FuseCustomConfig,
+    PrepareCustomConfig,
+    config_of,
+)
 from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.graph_mode.converting import check_calibrated, to_codes, watch_weights, watchers
 from workbench.quantization.graph_mode.fusion import fuse_graph, require_use
@@ -32,22 +38,36 @@ from workbench.quantization.graph_mode.observing import (
     kept_plan,
     plan,
 )
+from workbench.quantization.graph_mode.special_parts import (
+    check_parts,
+    convert_parts,
+    observe_parts,
+    prepare_alone,
+    state_borders,
+)
 from workbench.quantization.graph_mode.statements import Statement, statements
 from workbench.quantization.mappings import get_default_qat_module_mappings
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.qconfig import QConfig
 from workbench.quantization.qconfig_mapping import QConfigMapping
 
-__all__ = ["convert_fx", "fuse_fx", "prepare_fx", "prepare_qat_fx"]
+__all__ = [
+    "ConvertCustomConfig", "FuseCustomConfig", "PrepareCustomConfig", "convert_fx", "fuse_fx", "prepare_fx",
+    "prepare_qat_fx",
+]  # fmt: skip
 
 
 class _LeafTracer(Tracer):
     """Traces, and calls some modules whole."""
 
-    def __init__(self, custom: dict[str, Any]) -> None:
+    def __init__(self, custom: PrepareCustomConfig) -> None:
         super().__init__()
-        self.names = frozenset(custom.get("non_traceable_module_name", ()))
-        self.types = tuple(custom.get("non_traceable_module_class", ()))
+        self.names = frozenset((*custom.non_traceable_module_names, *custom.standalone_module_names))
+        self.types = (
+            *custom.non_traceable_module_classes,
+            *custom.standalone_module_classes,
+            *(kind for swaps in custom.float_to_observed_mapping.values() for kind in swaps),
+        )
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Say whether a module is called whole."""
@@ -55,8 +75,23 @@ class _LeafTracer(Tracer):
         return named or super().is_leaf_module(m, module_qualified_name)
 
 
-def _traced(model: Any, custom: dict[str, Any] | None, inputs: tuple[Any, ...] | None = None) -> GraphModule:
+def _traced(
+    model: Any, custom: PrepareCustomConfig | FuseCustomConfig, inputs: tuple[Any, ...] | None = None
+) -> GraphModule:
     """Return a graph of a copy of `model`; one that has a graph of the house is run through to its ops."""
+    absent = [name for name in custom.preserved_attributes if not hasattr(model, name)]
+    if absent:
+        raise QuantizationError(f"the model has no attribute {absent[0]!r} to be preserved")
+    made = _graph_of(model, custom, inputs)
+    for name in custom.preserved_attributes:
+        if not hasattr(made, name):
+            setattr(made, name, copy.deepcopy(getattr(model, name)))
+    return made
+
+
+def _graph_of(
+    model: Any, custom: PrepareCustomConfig | FuseCustomConfig, inputs: tuple[Any, ...] | None
+) -> GraphModule:
     if isinstance(model, GraphModule):
         return copy.deepcopy(model)
     own = getattr(model, "graph", None)
@@ -70,7 +105,7 @@ def _traced(model: Any, custom: dict[str, Any] | None, inputs: tuple[Any, ...] |
             f"a module is quantized, or what has a graph, and {type(model).__name__} was given"
         )
     copied = copy.deepcopy(model)
-    tracer = _LeafTracer(custom or {})
+    tracer = _LeafTracer(custom if isinstance(custom, PrepareCustomConfig) else PrepareCustomConfig())
     return GraphModule(copied, tracer.trace(copied), type(model).__name__)
 
 
@@ -149,7 +184,7 @@ def float_graph(model: Any, *inputs: Any) -> GraphModule:
     ['LinearReLU']
     """
     require_use(model)
-    module = _traced(model, None, inputs)
+    module = _traced(model, PrepareCustomConfig(), inputs)
     _as_layers(module, inputs)
     fuse_graph(module, training=False)
     module.delete_all_unused_submodules()
@@ -172,7 +207,7 @@ def configured_graph(
     """Return the joined graph of a model in use, not observed, with what its nodes do to codes and their qconfigs."""
     require_use(model)
     mapping.check_names([name for name, _ in model.named_modules()])
-    module = _traced(model, None, inputs)
+    module = _traced(model, PrepareCustomConfig(), inputs)
     _as_layers(module, inputs)
     _configure(module, mapping)
     fuse_graph(module, training=False)
@@ -189,9 +224,13 @@ def _prepared(
     configs, inputs = as_mapping(mapping), _examples(example_inputs)
     paths = [name for name, _ in model.named_modules()]
     configs.check_names(paths)
-    module = _traced(model, custom, inputs)
+    special = config_of(PrepareCustomConfig, custom)
+    check_parts(paths, special)
+    module = _traced(model, special, inputs)
     _as_layers(module, inputs)
     _configure(module, configs)
+    observe_parts(module, special)
+    prepare_alone(module, special, configs, backend, prepare_qat_fx if training else prepare_fx)
     fuse_graph(module, training)
     if training:
         table = get_default_qat_module_mappings()
@@ -203,6 +242,7 @@ def _prepared(
                 module.set_submodule(str(node.target), swap_module(layer, table))
         module.recompile()
     said, chosen = _stated(module, inputs, backend)
+    state_borders(said, special)
     made = plan(said, chosen)
     if not any(
         own.way in ("layer", "computed") for node, own in said.items() if node in made.coded
@@ -223,14 +263,15 @@ def prepare_fx(
     model: Any,
     qconfig_mapping: Any,
     example_inputs: Any,
-    prepare_custom_config: dict[str, Any] | None = None,
+    prepare_custom_config: PrepareCustomConfig | dict[str, Any] | None = None,
     _equalization_config: Any = None,
     backend_config: BackendConfig | None = None,
 ) -> GraphModule:
     """Return a graph of `model`, which is in use, with layers joined and observers where values will be codes.
 
     `qconfig_mapping` (or a dict, or one qconfig for all) says what is quantized; `example_inputs` is a tuple of what
-    the model takes. Calibrate it by calling it with data, then `convert_fx` it. `model` stays.
+    the model takes. Calibrate it by calling it with data, then `convert_fx` it. `model` stays. The
+    observers are at hand as ``calibration`` of the result. `prepare_custom_config` says what is special about parts.
 
     Raises `QuantizationError` for a model in training, one that is prepared already, and names that no module has.
 
@@ -251,7 +292,7 @@ def prepare_qat_fx(
     model: Any,
     qconfig_mapping: Any,
     example_inputs: Any,
-    prepare_custom_config: dict[str, Any] | None = None,
+    prepare_custom_config: PrepareCustomConfig | dict[str, Any] | None = None,
     backend_config: BackendConfig | None = None,
 ) -> GraphModule:
     """Return a graph of `model`, which is training, with fake quantization of weights and values.
@@ -268,7 +309,9 @@ def prepare_qat_fx(
 
 
 def fuse_fx(
-    model: Any, fuse_custom_config: dict[str, Any] | None = None, backend_config: Any = None
+    model: Any,
+    fuse_custom_config: FuseCustomConfig | dict[str, Any] | None = None,
+    backend_config: Any = None,
 ) -> GraphModule:
     """Return a graph of `model`, which is in use, with normalisations folded and rectifiers joined.
 
@@ -278,7 +321,7 @@ def fuse_fx(
     ['ConvReLU2d']
     """
     require_use(model)
-    module = _traced(model, fuse_custom_config)
+    module = _traced(model, config_of(FuseCustomConfig, fuse_custom_config))
     fuse_graph(module, training=False)
     module.delete_all_unused_submodules()
     module.recompile()
@@ -287,7 +330,7 @@ def fuse_fx(
 
 def convert_fx(
     graph_module: Any,
-    convert_custom_config: dict[str, Any] | None = None,
+    convert_custom_config: ConvertCustomConfig | dict[str, Any] | None = None,
     _remove_qconfig: bool = True,
     qconfig_mapping: Any = None,
     backend_config: BackendConfig | None = None,
@@ -300,8 +343,15 @@ def convert_fx(
         raise QuantizationError(
             "convert_fx takes what prepare_fx or prepare_qat_fx returned: prepare the model first"
         )
+    special = config_of(ConvertCustomConfig, convert_custom_config)
+    absent = [name for name in special.preserved_attributes if not hasattr(graph_module, name)]
+    if absent:
+        raise QuantizationError(
+            f"the prepared model has no attribute {absent[0]!r}: name it in PrepareCustomConfig, too"
+        )
     check_calibrated(graph_module)
     module: GraphModule = copy.deepcopy(graph_module).eval()
+    convert_parts(module, special, convert_fx)
     to_codes(module, kept_plan(module))
     calibration = getattr(graph_module, "calibration", None)
     if calibration is not None:

@@ -10,6 +10,7 @@ from workbench.quantization import quantized
 from workbench.quantization.fake_quantize import FakeQuantize, FakeQuantizeBase
 from workbench.quantization.graph_mode.layers import new_path
 from workbench.quantization.graph_mode.observing import OBSERVER, Plan
+from workbench.quantization.graph_mode.special_parts import outputs_in_codes
 from workbench.quantization.mappings import (
     TABLES,
     get_default_dynamic_quant_module_mappings,
@@ -90,7 +91,7 @@ def to_codes(module: GraphModule, made: Plan) -> dict[str, str]:
     Return the paths of the parts that got a scale, each with the path of the observer that it came from.
     """
     watching = watchers(module)
-    codes: set[Node] = {node for node in made.coded if made.said[node].way == "native"}
+    codes: set[Node] = {node for node in made.coded if made.said[node].way in ("native", "custom")}
     table = get_default_static_quant_module_mappings()
     sources: dict[str, str] = {}
     for node in made.coded:
@@ -143,8 +144,9 @@ def _dequantize(module: GraphModule, made: Plan, codes: set[Node]) -> None:
         )
         if takes_codes or (node in codes and said is None):
             continue
+        kept = outputs_in_codes(node)
         for one in [*node.all_input_nodes]:
-            if one not in codes:
+            if one not in codes or one in kept:
                 continue
             if one not in numbers:
                 with module.graph.inserting_after(one):

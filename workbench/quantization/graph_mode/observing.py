@@ -87,7 +87,7 @@ def plan(said: dict[Node, Statement], configs: dict[Node, Any]) -> Plan:
     made = Plan(said, configs)
     wanted = {node for node in said if _wants(configs.get(node))}
     for node, own in said.items():
-        if own.way in ("layer", "computed") and node in wanted:
+        if (own.way in ("layer", "computed", "custom") and node in wanted) or own.border:
             made.coded.add(node)
     _reach_moves(made, wanted)
     _part_fixed(made)

@@ -20,7 +20,10 @@ from workbench.fx.node import map_aggregate
 from workbench.ops.quantized.quantize import QUANTIZE_PER_TENSOR
 from workbench.quantization.mappings import WEIGHTED
 
-__all__ = ["Statement", "statements"]
+__all__ = ["CUSTOM", "Statement", "statements"]
+
+CUSTOM = "custom"
+"""Under which name a node's meta says how the module is quantized that a configuration has for it."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class Statement:
     """How a node takes codes.
 
     `way` is ``layer`` (swapped for an integer layer), ``native`` (called with codes as it is), ``computed`` (between
-    dequantizing and quantizing), ``float`` (it takes no codes) or ``other`` (it gives no floating point tensor).
+    dequantizing and quantizing), ``custom`` (a module of people's own that takes and gives codes), ``float`` (it takes
+    no codes) or ``other`` (it gives no floating point tensor).
     """
 
     way: str
@@ -36,6 +40,8 @@ class Statement:
     ops: tuple[str, ...] = ()
     floating: bool = True
     """True where its result is a floating point tensor, or several."""
+    border: bool = False
+    """True for an input that the converted graph takes as codes."""
 
 
 class _Listed:
@@ -76,6 +82,8 @@ class _Run(Interpreter):
         # A size or a shape is the same of codes.
         if not floating and not ops:
             return Statement("other", floating=False)
+        if CUSTOM in node.meta:
+            return Statement("custom" if node.meta[CUSTOM] != "DYNAMIC" else "float", "own", names, floating)
         if node.op == "call_module" and type(self.submodules[str(node.target)]) in WEIGHTED:
             return Statement("layer", "weighted", names)
         if not floating:
