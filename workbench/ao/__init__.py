@@ -11,7 +11,7 @@ from workbench.base.lazy import imported
 from workbench.base.module_types import Gathered
 from workbench.base.public import words
 
-__all__ = ["nn", "quantization"]
+__all__ = ["nn", "ns", "quantization"]
 
 
 def _alias(name: str, module: ModuleType) -> None:
@@ -24,6 +24,11 @@ for _file in quantization.PYTORCH_FILES:
     _alias(f"quantization.{_file}", Gathered(f"{__name__}.quantization.{_file}", quantization))
 for _file in ("quantize_fx", "backend_config"):
     _alias(f"quantization.{_file}", getattr(quantization, _file))
+_alias("quantization.fx", Gathered(f"{__name__}.quantization.fx", quantization))
+_alias("quantization.fx.custom_config", quantization.custom_config)
+_alias("ns", Gathered(f"{__name__}.ns", quantization))
+_alias("ns._numeric_suite", quantization.numeric_suite)
+ns = sys.modules[f"{__name__}.ns"]
 for _room in ("quantized", "quantized.dynamic", "qat", "intrinsic", "intrinsic.qat", "intrinsic.quantized"):
     _alias(f"nn.{_room}", imported(f"workbench.nn.{_room}"))
     parent, _, word = _room.rpartition(".")

@@ -10,10 +10,13 @@ from workbench.base.public import words
 from workbench.base.quantized_array import QScheme
 from workbench.quantization import (
     backend_config,
+    custom_config,
     default_fake_quantize,
     default_observers,
+    fuser_methods,
     intrinsic,
     mappings,
+    numeric_suite,
     qat,
     qconfig,
     qconfig_mapping,
@@ -28,6 +31,7 @@ from workbench.quantization.channel_observers import (
     PerChannelMinMaxObserver,
 )
 from workbench.quantization.convert import convert, swap_module
+from workbench.quantization.custom_config import QuantType
 from workbench.quantization.default_fake_quantize import *  # noqa: F403  by the list of that file
 from workbench.quantization.default_observers import *  # noqa: F403
 from workbench.quantization.dynamic_workflow import quantize_dynamic
@@ -42,6 +46,7 @@ from workbench.quantization.fake_quantize import (
     enable_observer,
 )
 from workbench.quantization.fuse import fuse_modules, fuse_modules_qat
+from workbench.quantization.fuser_methods import *  # noqa: F403
 from workbench.quantization.intrinsic.qat import freeze_bn_stats, update_bn_stats
 from workbench.quantization.layer_observers import propagate_qconfig, propagate_qconfig_
 from workbench.quantization.layerwise import (
@@ -77,7 +82,7 @@ from workbench.quantization.rescaling import equalize, smooth
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper, add_quant_dequant
 from workbench.quantization.tuning import adaround, correct_bias
 from workbench.quantization.weight_only import WeightOnlyLinear, quantize_weights
-from workbench.quantization.workflow import fuse_automatically, quantize
+from workbench.quantization.workflow import default_eval_fn, fuse_automatically, quantize
 
 UniformQuantizationObserverBase = ObserverBase
 """PyTorch's name for observers that find a scale and a zero point."""
@@ -92,13 +97,13 @@ __all__ = [
     "FixedQParamsObserver", "FusedMovingAvgObsFakeQuantize", "HistogramObserver", "LayerError",
     "LearnableFakeQuantize", "MinMaxObserver", "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver",
     "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver", "PlaceholderObserver", "QScheme", "QuantStub",
-    "QuantWrapper", "RecordingObserver", "ReuseInputObserver", "UniformQuantizationObserverBase", "WeightOnlyLinear",
-    "accuracy", "add_quant_dequant", "compare_layers", "convert", "disable_fake_quant", "disable_observer",
-    "enable_fake_quant", "enable_observer", "equalize", "freeze_bn_stats", "fuse_automatically", "fuse_modules",
-    "fuse_modules_qat", "intrinsic", "model_size", "per_channel_affine", "per_channel_symmetric", "per_tensor_affine",
-    "per_tensor_symmetric", "prepare", "prepare_qat", "propagate_qconfig", "propagate_qconfig_", "qat", "quantize",
-    "quantize_dynamic", "quantize_qat", "quantize_weights", "quantized", "smooth", "sqnr", "swap_module", "unobserved",
-    "update_bn_stats", "weight_only",
+    "QuantType", "QuantWrapper", "RecordingObserver", "ReuseInputObserver", "UniformQuantizationObserverBase",
+    "WeightOnlyLinear", "accuracy", "add_quant_dequant", "compare_layers", "convert", "default_eval_fn",
+    "disable_fake_quant", "disable_observer", "enable_fake_quant", "enable_observer", "equalize", "freeze_bn_stats",
+    "fuse_automatically", "fuse_modules", "fuse_modules_qat", "intrinsic", "model_size", "per_channel_affine",
+    "per_channel_symmetric", "per_tensor_affine", "per_tensor_symmetric", "prepare", "prepare_qat",
+    "propagate_qconfig", "propagate_qconfig_", "qat", "quantize", "quantize_dynamic", "quantize_qat",
+    "quantize_weights", "quantized", "smooth", "sqnr", "swap_module", "unobserved", "update_bn_stats", "weight_only",
 ]  # fmt: skip
 __all__ += ["adaround", "correct_bias"]
 __all__ += ["LayerCost", "MixedPrecision", "Sensitivity", "mixed_precision", "sensitivity"]
@@ -106,9 +111,19 @@ __all__ += ["Advice", "PointFigures", "Report", "report"]
 __all__ += default_fake_quantize.__all__
 __all__ += default_observers.__all__
 __all__ += [name for name in qconfig.__all__ if name != "BACKENDS"]
-__all__ += [name for name in mappings.__all__ if not name.isupper()]
+__all__ += [name for name in mappings.__all__ if name.startswith("DEFAULT") or not name.isupper()]
 __all__ += qconfig_mapping.__all__
-__all__ += ["backend_config", "convert_fx", "fuse_fx", "prepare_fx", "prepare_qat_fx", "quantize_fx"]
+__all__ += fuser_methods.__all__
+__all__ += [
+    "backend_config",
+    "convert_fx",
+    "custom_config",
+    "fuse_fx",
+    "numeric_suite",
+    "prepare_fx",
+    "prepare_qat_fx",
+    "quantize_fx",
+]
 
 PYTORCH_FILES = (
     "observer", "fake_quantize", "qconfig", "qconfig_mapping", "quantize", "fuse_modules", "fuser_method_mappings",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.base.dtypes import qint8, quint8
+from workbench.base.dtypes import qint8, quint4x2, quint8
 from workbench.base.quantized_array import QScheme
 from workbench.quantization.channel_observers import MovingAveragePerChannelMinMaxObserver
 from workbench.quantization.default_observers import (
@@ -22,6 +22,7 @@ __all__ = [
     "default_affine_fixed_qparams_fake_quant",
     "default_dynamic_fake_quant",
     "default_embedding_fake_quant",
+    "default_embedding_fake_quant_4bit",
     "default_fake_quant",
     "default_fixed_qparams_range_0to1_fake_quant",
     "default_fixed_qparams_range_neg1to1_fake_quant",
@@ -78,6 +79,15 @@ default_embedding_fake_quant = FakeQuantize.with_args(
     averaging_constant=1,
 )
 """For embeddings: a scale and a zero point between codes for each row."""
+
+default_embedding_fake_quant_4bit = FakeQuantize.with_args(
+    observer=MovingAveragePerChannelMinMaxObserver,
+    qscheme=QScheme.PER_CHANNEL_AFFINE_FLOAT_QPARAMS,
+    dtype=quint4x2,
+    ch_axis=0,
+    averaging_constant=1,
+)
+"""The same with codes of four bits."""
 
 default_fixed_qparams_range_neg1to1_fake_quant = FixedQParamsFakeQuantize.with_args(
     observer=default_fixed_qparams_range_neg1to1_observer

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.base.dtypes import qint8, quint8
+from workbench.base.dtypes import qint8, quint4x2, quint8
 from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import QScheme
 from workbench.nn import Module
@@ -26,6 +26,7 @@ __all__ = [
     "default_fixed_qparams_range_0to1_observer",
     "default_fixed_qparams_range_neg1to1_observer",
     "default_float_qparams_observer",
+    "default_float_qparams_observer_4bit",
     "default_histogram_observer",
     "default_observer",
     "default_per_channel_weight_observer",
@@ -82,6 +83,9 @@ default_float_qparams_observer = PerChannelMinMaxObserver.with_args(
     dtype=quint8, qscheme=QScheme.PER_CHANNEL_AFFINE_FLOAT_QPARAMS, ch_axis=0
 )
 """A scale and a zero point between codes for each row, as embeddings have them."""
+
+default_float_qparams_observer_4bit = default_float_qparams_observer.with_args(dtype=quint4x2)
+"""The same with codes of four bits, two in a byte."""
 
 default_fixed_qparams_range_neg1to1_observer = FixedQParamsObserver.with_args(
     scale=2.0 / 256.0, zero_point=128, dtype=quint8, quant_min=0, quant_max=255

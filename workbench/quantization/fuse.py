@@ -27,7 +27,7 @@ from workbench.nn import (
 from workbench.nn.utils import fuse_conv_bn_weights
 from workbench.quantization import intrinsic
 
-__all__ = ["find_patterns", "fold_batch_norm", "fuse_modules", "fuse_modules_qat", "patterns"]
+__all__ = ["Pattern", "find_patterns", "fold_batch_norm", "fuse_modules", "fuse_modules_qat", "patterns"]
 
 Pattern = tuple[type, ...]
 

@@ -13,6 +13,7 @@ from workbench.quantization.quantized import dynamic, embedding, functional_modu
 from workbench.quantization.stubs import DeQuantStub, QuantStub
 
 __all__ = [
+    "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_QAT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS",
     "OBSERVED", "TABLES", "WEIGHTED", "get_default_compare_output_module_list",
     "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings",
     "get_default_qconfig_propagation_list", "get_default_static_quant_module_mappings",
@@ -197,3 +198,8 @@ def get_dynamic_quant_module_class(
 ) -> Any:
     """Return what a layer becomes where only weights are quantized ahead."""
     return _class_of(float_module_class, _DYNAMIC, additional_dynamic_quant_mapping)
+
+
+DEFAULT_STATIC_QUANT_MODULE_MAPPINGS = get_default_static_quant_module_mappings()
+DEFAULT_QAT_MODULE_MAPPINGS = get_default_qat_module_mappings()
+DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS = get_default_dynamic_quant_module_mappings()

@@ -16,15 +16,15 @@ from workbench.quantization.observer import HistogramObserver, MinMaxObserver, M
 from workbench.quantization.plain_observers import NoopObserver, PlaceholderObserver
 
 __all__ = [
-    "BACKENDS", "QConfig", "bits_qconfig", "default_activation_only_qconfig", "default_debug_qconfig",
+    "BACKENDS", "QConfig", "QConfigAny", "bits_qconfig", "default_activation_only_qconfig", "default_debug_qconfig",
     "default_dynamic_qat_qconfig", "default_dynamic_qconfig", "default_embedding_qat_qconfig",
-    "default_per_channel_qconfig", "default_per_channel_symmetric_qnnpack_qat_qconfig",
-    "default_per_channel_symmetric_qnnpack_qconfig", "default_qat_qconfig", "default_qat_qconfig_v2",
-    "default_qconfig", "default_quint8_weight_qconfig", "default_reuse_input_qconfig",
-    "default_symmetric_qnnpack_qat_qconfig", "default_symmetric_qnnpack_qconfig", "default_weight_only_qconfig",
-    "float16_dynamic_qconfig", "float16_static_qconfig", "float_qparams_weight_only_qconfig",
-    "get_default_qat_qconfig", "get_default_qconfig", "per_channel_dynamic_qconfig", "per_token_dynamic_qconfig",
-    "qconfig_equals",
+    "default_embedding_qat_qconfig_4bit", "default_per_channel_qconfig",
+    "default_per_channel_symmetric_qnnpack_qat_qconfig", "default_per_channel_symmetric_qnnpack_qconfig",
+    "default_qat_qconfig", "default_qat_qconfig_v2", "default_qconfig", "default_quint8_weight_qconfig",
+    "default_reuse_input_qconfig", "default_symmetric_qnnpack_qat_qconfig", "default_symmetric_qnnpack_qconfig",
+    "default_weight_only_qconfig", "float16_dynamic_qconfig", "float16_static_qconfig",
+    "float_qparams_weight_only_qconfig", "float_qparams_weight_only_qconfig_4bit", "get_default_qat_qconfig",
+    "get_default_qconfig", "per_channel_dynamic_qconfig", "per_token_dynamic_qconfig", "qconfig_equals",
 ]  # fmt: skip
 
 Factory = Callable[..., Any]
@@ -52,6 +52,9 @@ class QConfig(_Pair):
             )
         return super().__new__(cls, activation, weight)
 
+
+QConfigAny = QConfig | None
+"""A `QConfig`, or none: what stays in floating point."""
 
 default_qconfig = QConfig(observers.default_observer, observers.default_weight_observer)
 """Minimum and maximum; activations have 7 bits."""
@@ -124,6 +127,16 @@ default_weight_only_qconfig = QConfig(Identity, fakes.default_weight_fake_quant)
 
 default_activation_only_qconfig = QConfig(fakes.default_fake_quant, Identity)
 """Fake quantization of activations alone."""
+
+float_qparams_weight_only_qconfig_4bit = QConfig(
+    observers.default_placeholder_observer, observers.default_float_qparams_observer_4bit
+)
+"""For embeddings: the same with codes of four bits, two in a byte."""
+
+default_embedding_qat_qconfig_4bit = QConfig(
+    NoopObserver.with_args(dtype=float32), fakes.default_embedding_fake_quant_4bit
+)
+"""For embeddings in training, with codes of four bits."""
 
 default_embedding_qat_qconfig = QConfig(
     NoopObserver.with_args(dtype=float32), fakes.default_embedding_fake_quant

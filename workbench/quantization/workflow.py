@@ -18,7 +18,7 @@ from workbench.quantization.fuse import find_patterns, fuse_modules
 from workbench.quantization.prepare import prepare
 from workbench.quantization.qconfig import QConfig
 
-__all__ = ["fuse_automatically", "quantize"]
+__all__ = ["default_eval_fn", "fuse_automatically", "quantize"]
 
 
 def quantize(
@@ -62,6 +62,13 @@ def quantize(
     # Past the registry: a calibration is no part of the model.
     object.__setattr__(converted, "calibration", calibration)
     return converted
+
+
+def default_eval_fn(model: Module, calib_data: Iterable[Any]) -> None:
+    """Call `model` with the inputs of pairs (inputs, labels): PyTorch's name for what calibrates."""
+    with dispatch.no_grad():
+        for inputs, _ in calib_data:
+            model(inputs)
 
 
 def _peek(data: Any) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.base.dtypes import quint8
+from workbench.base.dtypes import quint4x2, quint8
 from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.value import new
@@ -36,18 +36,20 @@ class _Table(Repacked):
     def __init__(self, module: Any) -> None:
         super().__init__()
         watching = weight_watcher(module)
-        if watching.dtype is not quint8 or not watching.qscheme.per_channel:
+        if watching.dtype not in (quint8, quint4x2) or not watching.qscheme.per_channel:
             raise QuantizationError(
-                "a table of embeddings becomes quint8 with a scale a row, and its observer says "
-                f"{watching.dtype.name}, {watching.qscheme!r}: use float_qparams_weight_only_qconfig"
+                "a table of embeddings becomes quint8 or quint4x2 with a scale a row, and its observer says "
+                f"{watching.dtype.name}, {watching.qscheme!r}: use float_qparams_weight_only_qconfig or "
+                "float_qparams_weight_only_qconfig_4bit"
             )
+        self.dtype = watching.dtype
         values = module.weight.payload
         watching.reset()
         watching(module.weight.detach())
         scale, zero = (np.asarray(one, np.float32) for one in watching.qparams())
         codes = np.rint(values * (np.float32(1) / scale)[:, None] + zero[:, None])
         limits = watching.quant_min, watching.quant_max
-        self.register_buffer("codes", new(np.clip(codes, *limits).astype(np.uint8)))
+        self.register_buffer("codes", new(self._stored(np.clip(codes, *limits).astype(np.uint8))))
         self.register_buffer("scales", new(scale))
         self.register_buffer("zero_points", new(zero))
         self.num_embeddings, self.embedding_dim = values.shape
@@ -78,18 +80,31 @@ class _Table(Repacked):
         """Return the form in codes of a table with a qconfig."""
         return cls(module)
 
+    def _stored(self, codes: Any) -> Any:
+        """Two codes of four bits lie in a byte, the first in the lower half."""
+        if self.dtype is quint8:
+            return codes
+        even = np.pad(codes, ((0, 0), (0, codes.shape[1] % 2)))
+        return even[:, ::2] | even[:, 1::2] << 4
+
+    def _read(self, stored: Any) -> Any:
+        if self.dtype is quint8:
+            return stored
+        pairs = np.stack([stored & 15, stored >> 4], axis=2)
+        return pairs.reshape(len(stored), -1)[:, : self.embedding_dim]
+
     def _rows(self, input: Any) -> tuple[Any, Any]:
         """Return the rows that `input` names, and the places of these in them."""
         wanted, places = np.unique(input.payload, return_inverse=True)
         if wanted.size and not (0 <= wanted[0] and wanted[-1] < self.num_embeddings):
             raise IndexError(f"index out of range in self: rows go from 0 to {self.num_embeddings - 1}")
         scale, zero = self.scales.payload[wanted], self.zero_points.payload[wanted]
-        rows = (self.codes.payload[wanted].astype(np.float32) - zero[:, None]) * scale[:, None]
+        rows = (self._read(self.codes.payload[wanted]).astype(np.float32) - zero[:, None]) * scale[:, None]
         return new(rows), new(places.reshape(input.payload.shape), input._names)
 
     def extra_repr(self) -> str:
         """Return the sizes."""
-        return f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}, dtype=quint8"
+        return f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}, dtype={self.dtype.name}"
 
 
 class Embedding(_Table):
