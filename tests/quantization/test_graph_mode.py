@@ -197,7 +197,7 @@ def test_values_of_a_fixed_range_do_not_cut_those_beside_them() -> None:
         (lambda m, x: q.QConfigMapping().set_module_name_regex("(", None), "is no regular expression"),
         (
             lambda m, x: q.prepare_fx(q.prepare_fx(m, MAPPING, (x,)), MAPPING, (x,)),
-            "has observers already: prepare it once",
+            r"has observers already: prepare\(\) it once",
         ),
         (lambda m, x: q.convert_fx(m), "convert_fx takes what prepare_fx or prepare_qat_fx returned"),
         (

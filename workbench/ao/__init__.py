@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 
 from workbench import quantization
-from workbench.ao import nn
+from workbench.ao import nn, ns
 from workbench.base.lazy import imported
 from workbench.base.module_types import Gathered
 from workbench.base.public import words
@@ -26,9 +26,7 @@ for _file in ("quantize_fx", "backend_config"):
     _alias(f"quantization.{_file}", getattr(quantization, _file))
 _alias("quantization.fx", Gathered(f"{__name__}.quantization.fx", quantization))
 _alias("quantization.fx.custom_config", quantization.custom_config)
-_alias("ns", Gathered(f"{__name__}.ns", quantization))
 _alias("ns._numeric_suite", quantization.numeric_suite)
-ns = sys.modules[f"{__name__}.ns"]
 for _room in ("quantized", "quantized.dynamic", "qat", "intrinsic", "intrinsic.qat", "intrinsic.quantized"):
     _alias(f"nn.{_room}", imported(f"workbench.nn.{_room}"))
     parent, _, word = _room.rpartition(".")

@@ -31,7 +31,12 @@ from workbench.quantization.channel_observers import (
     PerChannelMinMaxObserver,
 )
 from workbench.quantization.convert import convert, swap_module
-from workbench.quantization.custom_config import QuantType
+from workbench.quantization.custom_config import (
+    ConvertCustomConfig,
+    FuseCustomConfig,
+    PrepareCustomConfig,
+    QuantType,
+)
 from workbench.quantization.default_fake_quantize import *  # noqa: F403  by the list of that file
 from workbench.quantization.default_observers import *  # noqa: F403
 from workbench.quantization.dynamic_workflow import quantize_dynamic
@@ -93,17 +98,18 @@ per_channel_affine = QScheme.PER_CHANNEL_AFFINE
 per_channel_symmetric = QScheme.PER_CHANNEL_SYMMETRIC
 
 __all__ = [
-    "Calibration", "Change", "DeQuantStub", "FakeQuantize", "FakeQuantizeBase", "Figures", "FixedQParamsFakeQuantize",
-    "FixedQParamsObserver", "FusedMovingAvgObsFakeQuantize", "HistogramObserver", "LayerError",
-    "LearnableFakeQuantize", "MinMaxObserver", "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver",
-    "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver", "PlaceholderObserver", "QScheme", "QuantStub",
-    "QuantType", "QuantWrapper", "RecordingObserver", "ReuseInputObserver", "UniformQuantizationObserverBase",
-    "WeightOnlyLinear", "accuracy", "add_quant_dequant", "compare_layers", "convert", "default_eval_fn",
-    "disable_fake_quant", "disable_observer", "enable_fake_quant", "enable_observer", "equalize", "freeze_bn_stats",
-    "fuse_automatically", "fuse_modules", "fuse_modules_qat", "intrinsic", "model_size", "per_channel_affine",
-    "per_channel_symmetric", "per_tensor_affine", "per_tensor_symmetric", "prepare", "prepare_qat",
-    "propagate_qconfig", "propagate_qconfig_", "qat", "quantize", "quantize_dynamic", "quantize_qat",
-    "quantize_weights", "quantized", "smooth", "sqnr", "swap_module", "unobserved", "update_bn_stats", "weight_only",
+    "Calibration", "Change", "ConvertCustomConfig", "DeQuantStub", "FakeQuantize", "FakeQuantizeBase", "Figures",
+    "FixedQParamsFakeQuantize", "FixedQParamsObserver", "FuseCustomConfig", "FusedMovingAvgObsFakeQuantize",
+    "HistogramObserver", "LayerError", "LearnableFakeQuantize", "MinMaxObserver", "MovingAverageMinMaxObserver",
+    "MovingAveragePerChannelMinMaxObserver", "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver",
+    "PlaceholderObserver", "PrepareCustomConfig", "QScheme", "QuantStub", "QuantType", "QuantWrapper",
+    "RecordingObserver", "ReuseInputObserver", "UniformQuantizationObserverBase", "WeightOnlyLinear", "accuracy",
+    "add_quant_dequant", "compare_layers", "convert", "default_eval_fn", "disable_fake_quant", "disable_observer",
+    "enable_fake_quant", "enable_observer", "equalize", "freeze_bn_stats", "fuse_automatically", "fuse_modules",
+    "fuse_modules_qat", "intrinsic", "model_size", "per_channel_affine", "per_channel_symmetric", "per_tensor_affine",
+    "per_tensor_symmetric", "prepare", "prepare_qat", "propagate_qconfig", "propagate_qconfig_", "qat", "quantize",
+    "quantize_dynamic", "quantize_qat", "quantize_weights", "quantized", "smooth", "sqnr", "swap_module", "unobserved",
+    "update_bn_stats", "weight_only",
 ]  # fmt: skip
 __all__ += ["adaround", "correct_bias"]
 __all__ += ["LayerCost", "MixedPrecision", "Sensitivity", "mixed_precision", "sensitivity"]
@@ -127,7 +133,7 @@ __all__ += [
 
 PYTORCH_FILES = (
     "observer", "fake_quantize", "qconfig", "qconfig_mapping", "quantize", "fuse_modules", "fuser_method_mappings",
-    "quant_type", "quantization_mappings", "stubs", "utils",
+    "fx", "quant_type", "quantization_mappings", "stubs", "utils",
 )  # fmt: skip
 """Files of PyTorch's whose names are offered here."""
 

@@ -9,9 +9,11 @@ from workbench.base.errors import QuantizationError
 from workbench.nn import MaxPool2d, Module
 from workbench.quantization import quantized
 from workbench.quantization.fake_quantize import FakeQuantizeBase
+from workbench.quantization.graph_mode.observing import is_prepared
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.layer_observers import check_tables, observe_weights, observer_of, quantizable
 from workbench.quantization.mappings import TABLES, get_default_static_quant_module_mappings
+from workbench.quantization.observed import seen_nothing
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.quantized.functional_modules import FloatFunctional
 from workbench.quantization.quantized.layers import renew
@@ -53,10 +55,13 @@ def convert(
         raise QuantizationError(
             "the model has no observers: prepare() it, calibrate it with data, then convert() it"
         )
+    if is_prepared(model):
+        raise QuantizationError("the model is a prepared graph: convert_fx makes codes of it")
     missing = uncalibrated(model)
     if missing:
+        watching = [observer_of(model.get_submodule(name)) for name in missing]
         raise QuantizationError(
-            f"not calibrated: {', '.join(missing)} {'has' if len(missing) == 1 else 'have'} seen no values. "
+            f"{seen_nothing(missing, watching)}. "
             "Call the prepared model with some data first, or set their ranges by hand with set_range(low, high)."
         )
     observe_weights(model)

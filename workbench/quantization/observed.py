@@ -8,7 +8,7 @@ from workbench.base.errors import QuantizationError
 from workbench.quantization.fake_quantize import FakeQuantize
 from workbench.quantization.intrinsic.modules import weighted_layer
 
-__all__ = ["float_layer", "observer_of", "weight_watcher"]
+__all__ = ["float_layer", "observer_of", "seen_nothing", "weight_watcher"]
 
 
 def observer_of(module: Any, what: str = "activation_post_process") -> Any:
@@ -46,3 +46,11 @@ def weight_watcher(module: Any) -> Any:
         )
     made = config.weight()
     return made.observer if isinstance(made, FakeQuantize) else made
+
+
+def seen_nothing(names: list[str], observers: list[Any]) -> str:
+    """Say of observers without a range that they have seen nothing, or nothing finite."""
+    told = f"not calibrated: {', '.join(names)} {'has' if len(names) == 1 else 'have'} seen no values"
+    if any(one.nan_count or one.inf_count for one in observers):
+        told += " but NaN and infinity: look where these come from"
+    return told

@@ -22,6 +22,7 @@ from workbench.quantization.layer_observers import (
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.qconfig import QConfig, get_default_qconfig
 from workbench.quantization.qconfig_mapping import QConfigMapping
+from workbench.quantization.quantized.boundary import QuantizedModule
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper
 
 __all__ = ["check", "observed", "prepare", "ready"]
@@ -100,10 +101,14 @@ def observed(model: Any) -> Any:
 
 
 def check(model: Module) -> None:
-    """Refuse, with `QuantizationError`, a model that has observers already."""
+    """Refuse, with `QuantizationError`, a model that has observers already, and one that is quantized."""
     if any(isinstance(module, ObserverBase | FakeQuantizeBase) for module in model.modules()):
         # A row would call stubs among its own modules as its last ones; a layer has no room for them.
         raise QuantizationError("the model has observers already: prepare() it once")
+    if any(isinstance(module, QuantizedModule) for module in model.modules()):
+        raise QuantizationError(
+            "the model is quantized already: prepare the floating point model that it was made of"
+        )
 
 
 def _with_boundary(model: Any) -> Any:

@@ -27,7 +27,6 @@ from workbench.quantization.custom_config import (
     PrepareCustomConfig,
     config_of,
 )
-from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.graph_mode.converting import check_calibrated, to_codes, watch_weights, watchers
 from workbench.quantization.graph_mode.fusion import fuse_graph, require_use
 from workbench.quantization.graph_mode.layers import as_layers
@@ -47,7 +46,7 @@ from workbench.quantization.graph_mode.special_parts import (
 )
 from workbench.quantization.graph_mode.statements import Statement, statements
 from workbench.quantization.mappings import get_default_qat_module_mappings
-from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.prepare import check
 from workbench.quantization.qconfig import QConfig
 from workbench.quantization.qconfig_mapping import QConfigMapping
 
@@ -217,10 +216,7 @@ def configured_graph(
 def _prepared(
     model: Any, mapping: Any, example_inputs: Any, custom: Any, backend: BackendConfig | None, training: bool
 ) -> GraphModule:
-    if any(isinstance(one, ObserverBase | FakeQuantizeBase) for one in model.modules()):
-        raise QuantizationError(
-            "the model has observers already: prepare it once, then calibrate and convert_fx it"
-        )
+    check(model)
     configs, inputs = as_mapping(mapping), _examples(example_inputs)
     paths = [name for name, _ in model.named_modules()]
     configs.check_names(paths)

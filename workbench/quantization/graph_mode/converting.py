@@ -9,14 +9,14 @@ from workbench.fx import GraphModule, Node
 from workbench.quantization import quantized
 from workbench.quantization.fake_quantize import FakeQuantize, FakeQuantizeBase
 from workbench.quantization.graph_mode.layers import new_path
-from workbench.quantization.graph_mode.observing import OBSERVER, Plan
+from workbench.quantization.graph_mode.observing import OBSERVER, Plan, forget_plan
 from workbench.quantization.graph_mode.special_parts import outputs_in_codes
 from workbench.quantization.mappings import (
     TABLES,
     get_default_dynamic_quant_module_mappings,
     get_default_static_quant_module_mappings,
 )
-from workbench.quantization.observed import float_layer, observer_of
+from workbench.quantization.observed import float_layer, observer_of, seen_nothing
 from workbench.quantization.observer_base import ObserverBase
 
 __all__ = ["check_calibrated", "range_of", "to_codes", "uncalibrated", "watch_weights", "watchers"]
@@ -51,9 +51,9 @@ def check_calibrated(module: GraphModule) -> None:
     """Raise `QuantizationError`, with the names of the values, where observers have seen nothing finite."""
     missing = uncalibrated(module)
     if missing:
+        watching = [range_of(one) for node, one in watchers(module).items() if str(node.args[0]) in missing]
         raise QuantizationError(
-            f"not calibrated: {', '.join(missing)} {'has' if len(missing) == 1 else 'have'} seen no values. Call the "
-            "prepared model with some data before convert_fx"
+            f"{seen_nothing(missing, watching)}. Call the prepared model with some data before convert_fx"
         )
 
 
@@ -118,6 +118,7 @@ def to_codes(module: GraphModule, made: Plan) -> dict[str, str]:
     _swap_rest(module, made)
     # A calibration is that of the prepared graph.
     module.__dict__.pop("calibration", None)
+    forget_plan(module)
     module.delete_all_unused_submodules()
     module.graph.lint()
     module.recompile()

@@ -10,7 +10,16 @@ from workbench.fx import GraphModule, Node
 from workbench.quantization.graph_mode.layers import new_path
 from workbench.quantization.graph_mode.statements import Statement
 
-__all__ = ["OBSERVER", "Plan", "insert_observers", "is_prepared", "keep_plan", "kept_plan", "plan"]
+__all__ = [
+    "OBSERVER",
+    "Plan",
+    "forget_plan",
+    "insert_observers",
+    "is_prepared",
+    "keep_plan",
+    "kept_plan",
+    "plan",
+]
 
 PLAN = "quantization"
 """Under which name a node's meta says what becomes of it."""
@@ -190,6 +199,12 @@ def keep_plan(module: GraphModule, made: Plan) -> None:
     """Write into the graph what becomes of its nodes: copies of it know it, too."""
     for node, own in made.said.items():
         node.meta[PLAN] = (own, made.configs.get(node), node in made.coded, node in made.inner)
+
+
+def forget_plan(module: GraphModule) -> None:
+    """Take out of a graph what `keep_plan` wrote into it: it is converted, and no longer prepared."""
+    for node in module.graph.nodes:
+        node.meta.pop(PLAN, None)
 
 
 def is_prepared(module: Any) -> bool:

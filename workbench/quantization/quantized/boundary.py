@@ -52,7 +52,7 @@ def require_codes(module: Any, x: Any) -> None:
     if not getattr(dtype, "quantized", False):
         raise QuantizationError(
             f"quantized {type(module).__name__} takes a quantized tensor, and got {x.dtype.name}: put a QuantStub "
-            "before it, or wrap the model in QuantWrapper, before prepare()"
+            "before it, or wrap the model in QuantWrapper, before prepare(), or quantize it by wb.quantize_per_tensor"
         )
 
 

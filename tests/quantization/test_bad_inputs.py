@@ -1,0 +1,208 @@
+"""What cannot be done with quantized models is said in words, by layers and by graphs alike, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import quantization as q
+from workbench.quantization.custom_config import PrepareCustomConfig
+
+MAPPING = q.get_default_qconfig_mapping("onednn")
+X = wb.from_numpy(np.random.default_rng(0).random((2, 3, 6, 6)).astype(np.float32))
+
+
+class Net(wb.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.fc = wb.nn.Conv2d(3, 4, 3), wb.nn.Linear(64, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.fc(self.conv(x).flatten(1))
+
+
+class Way:
+    """The words of one of the two ways, by one name each."""
+
+    def __init__(self, graph: bool) -> None:
+        self.graph = graph
+        self.convert: Any = q.convert_fx if graph else q.convert
+
+    def prepare(self, model: Any = None, *custom: Any) -> Any:
+        model = Net().eval() if model is None else model
+        return q.prepare_fx(model, MAPPING, (X,), *custom) if self.graph else q.prepare(model)
+
+    def aware(self, model: Any) -> Any:
+        if self.graph:
+            return q.prepare_qat_fx(model, q.get_default_qat_qconfig_mapping("onednn"), (X,))
+        return q.prepare_qat(model)
+
+    def converted(self) -> Any:
+        prepared = self.prepare()
+        prepared(X)
+        return self.convert(prepared)
+
+
+@pytest.fixture(params=[False, True], ids=["layers", "graph"])
+def way(request: pytest.FixtureRequest) -> Way:
+    wb.manual_seed(0)
+    return Way(request.param)
+
+
+def state(model: Any) -> dict[str, Any]:
+    return {name: np.array(one.payload) for name, one in model.state_dict().items()}
+
+
+def refused(
+    model: Any, message: str, call: Callable[[], Any], kind: type[Exception] = wb.QuantizationError
+) -> None:
+    """Assert that a call is refused in these words, and that the model is as it was."""
+    before, layers = state(model), [type(one) for one in model.modules()]
+    with pytest.raises(kind, match=message):
+        call()
+    assert [type(one) for one in model.modules()] == layers
+    after = state(model)
+    assert after.keys() == before.keys()
+    for name, one in before.items():
+        np.testing.assert_array_equal(after[name], one, err_msg=name)
+
+
+def test_converting_without_calibration(way: Way) -> None:
+    prepared = way.prepare()
+    refused(
+        prepared,
+        r"not calibrated: .*conv, .* have seen no values\. Call",
+        lambda: way.convert(prepared),
+    )
+    prepared(X)
+    assert way.convert(prepared)(X).shape == (2, 2)
+
+
+def test_converting_after_nothing_finite(way: Way) -> None:
+    prepared = way.prepare()
+    prepared(X * float("nan"))
+    refused(
+        prepared,
+        r"not calibrated: .* have seen no values but NaN and infinity: look where these come from",
+        lambda: way.convert(prepared),
+    )
+    # What is finite is enough, and NaN beside it is left out.
+    prepared(X)
+    assert way.convert(prepared)(X).shape == (2, 2)
+
+
+def test_preparing_twice(way: Way) -> None:
+    prepared = way.prepare()
+    refused(prepared, r"has observers already: prepare(\(\))? it once", lambda: way.prepare(prepared))
+    # Nor by the other way.
+    refused(prepared, "has observers already", lambda: Way(not way.graph).prepare(prepared))
+    model = Net().train()
+    trained = way.aware(model)
+    refused(trained, "has observers already", lambda: way.aware(trained))
+
+
+def test_preparing_what_is_quantized(way: Way) -> None:
+    integer = way.converted()
+    message = "the model is quantized already: prepare the floating point model that it was made of"
+    refused(integer, message, lambda: way.prepare(integer))
+    refused(integer, message, lambda: Way(not way.graph).prepare(integer))
+    integer.train()
+    refused(integer, message, lambda: way.aware(integer))
+
+
+def test_converting_twice_or_the_other_way(way: Way) -> None:
+    integer = way.converted()
+    words = "convert_fx takes what prepare_fx" if way.graph else "the model has no observers: prepare"
+    refused(integer, words, lambda: way.convert(integer))
+    prepared = way.prepare()
+    prepared(X)
+    words = (
+        "convert_fx takes what prepare_fx"
+        if not way.graph
+        else "a prepared graph: convert_fx makes codes of it"
+    )
+    refused(prepared, words, lambda: Way(not way.graph).convert(prepared))
+
+
+def test_training_a_model_in_use(way: Way) -> None:
+    model = Net().eval()
+    refused(model, r"train(ing)? mode: call model\.train\(\) first", lambda: way.aware(model))
+    model.train()
+    refused(model, r"[cC]all model\.eval\(\) first", lambda: way.prepare(model))
+
+
+def test_unknown_engines(way: Way) -> None:
+    configs = (
+        (q.get_default_qconfig_mapping, q.get_default_qat_qconfig_mapping)
+        if way.graph
+        else (q.get_default_qconfig, q.get_default_qat_qconfig)
+    )
+    for config in configs:
+        with pytest.raises(
+            wb.QuantizationError,
+            match="there is no backend 'vnni'; choose one of x86, fbgemm, onednn, qnnpack",
+        ):
+            config("vnni")
+    before = wb.backends.quantized.engine
+    with pytest.raises(wb.QuantizationError, match="there is no quantized engine 'vnni'; there are"):
+        wb.backends.quantized.engine = "vnni"
+    assert wb.backends.quantized.engine == before
+
+
+def test_a_qconfig_for_nothing(way: Way) -> None:
+    model = Net().eval()
+    message = "there is a qconfig for 'convv', and no module of that name: did you mean 'conv'"
+
+    def call() -> Any:
+        if way.graph:
+            return q.prepare_fx(model, q.QConfigMapping().set_module_name("convv", q.default_qconfig), (X,))
+        return q.propagate_qconfig_(model, {"convv": q.default_qconfig})
+
+    refused(model, message, call)
+    refused(model, message, lambda: q.quantize_dynamic(model, {"convv"}))
+
+
+def test_integer_layers_fed_floats(way: Way) -> None:
+    if way.graph:
+        prepared = way.prepare(None, PrepareCustomConfig().set_input_quantized_indexes([0]))
+        prepared(X)
+        integer = way.convert(prepared)
+        call: Callable[[], Any] = lambda: integer(X)
+    else:
+        integer = way.converted()
+        call = lambda: integer.conv(X)
+    refused(
+        integer,
+        r"quantized Conv2d takes a quantized tensor, and got float32: put a QuantStub .* before prepare\(\), or "
+        r"quantize it by wb\.quantize_per_tensor",
+        call,
+    )
+    # Where the model quantizes its input itself, whole numbers are refused there.
+    wrapped = q.quantize(wb.nn.Sequential(wb.nn.Linear(6, 2)), [X])
+    with pytest.raises(wb.DTypeError, match=r"only works on Float Tensor, got Long; try x\.float\(\)"):
+        (way.converted() if way.graph else wrapped)(X.long())
+
+
+def test_another_count_of_channels(way: Way) -> None:
+    wrong = wb.zeros(2, 5, 6, 6)
+    message = r"weight of size \[4, 3, 3, 3\].* to have 3 channels, but got 5 channels"
+    integer = way.converted()
+    refused(integer, message, lambda: integer(wrong), wb.DimensionError)
+    prepared = way.prepare()
+    with pytest.raises(wb.DimensionError, match=message):
+        prepared(wrong)
+    # It can be calibrated all the same.
+    prepared(X)
+    assert way.convert(prepared)(X).shape == (2, 2)
+    observer = q.PerChannelMinMaxObserver()
+    observer(wb.rand(3, 4))
+    refused(observer, "3 channels were seen before, and now 5", lambda: observer(wb.rand(5, 4)))
+    short = {
+        **integer.state_dict(),
+        next(key for key in integer.state_dict() if "conv.bias" in key): wb.zeros(7),
+    }
+    refused(integer, r"size mismatch for .*conv\.bias", lambda: integer.load_state_dict(short), RuntimeError)
