@@ -54,7 +54,14 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 
 def state(model: Any) -> dict[str, Any]:
-    return {name: np.array(one.payload) for name, one in model.state_dict().items()}
+    found = {}
+    for name, one in model.state_dict().items():
+        for place, part in enumerate(one if isinstance(one, tuple) else (one,)):
+            if isinstance(part, wb.Tensor):
+                found[f"{name}.{place}"] = np.array(
+                    (part.dequantize() if part.is_quantized else part).payload
+                )
+    return found
 
 
 def refused(

@@ -24,6 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 _SLOT = "activation_logger"
+_PACKED = "_packed_params._packed_params"
 
 
 class Logger(Module):
@@ -78,7 +79,7 @@ def _weight_in(state: Mapping[str, Any], key: str) -> str | None:
 def compare_weights(
     float_dict: Mapping[str, Any], quantized_dict: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return the weights that two states have in common, by name: ``{"fc.weight": {"float": …, "quantized": …}}``.
+    """Return the weights that two states have in common, by the key of the second: ``{"float": …, "quantized": …}``.
 
     >>> import workbench as wb
     >>> model = wb.nn.Sequential(wb.nn.Linear(3, 2)).eval()
@@ -87,9 +88,12 @@ def compare_weights(
     [['float', 'quantized']]
     """
     found = {}
-    for key, weight in quantized_dict.items():
-        match = _weight_in(float_dict, key) or _weight_in(float_dict, key.removeprefix("module."))
-        if "weight" in key.rpartition(".")[2] and match is not None and isinstance(weight, Tensor):
+    for key, one in quantized_dict.items():
+        # Linear layers have weight and bias packed, under one key.
+        wanted = key.removesuffix(_PACKED) + "weight" if key.endswith(_PACKED) else key
+        weight = one[0] if isinstance(one, tuple) else one
+        match = _weight_in(float_dict, wanted) or _weight_in(float_dict, wanted.removeprefix("module."))
+        if wanted.endswith("weight") and match is not None and isinstance(weight, Tensor):
             found[key] = {"float": float_dict[match], "quantized": weight}
     return found
 
