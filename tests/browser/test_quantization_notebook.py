@@ -29,4 +29,4 @@ def test_every_cell_runs_and_views_are_drawn(lab: Lab, root: Path) -> None:
     expect(lab.cell(at["by-hand"])).to_contain_text("0.25 of the range")
     expect(lab.cell(at["transformer"])).to_contain_text("AWQ and GPTQ")
     expect(lab.cell(at["onnx"])).to_contain_text("of 2000 digits")
-    expect(lab.cell(at["report"])).to_contain_text("what to do")
+    expect(lab.cell(at["report"])).to_contain_text("What to do")
