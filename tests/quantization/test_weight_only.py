@@ -57,6 +57,16 @@ def test_methods_that_see_data_have_less_error(
         assert errors[3] < 0.97 * errors[2]
 
 
+@pytest.mark.parametrize("bits", [4, 8])
+def test_going_over_the_codes_again_lessens_the_error(
+    bits: int, weight: Array, inputs: Array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting, gram = Setting(bits, 32, False), inputs.T.astype(np.float64) @ inputs
+    again = _error(scaled_optimal(weight, gram, setting), weight, inputs)
+    monkeypatch.setattr("workbench.quantization.weight_only.methods._ROUNDS", 0)
+    assert again < 0.95 * _error(scaled_optimal(weight, gram, setting), weight, inputs)
+
+
 def test_the_nearest_is_the_brute_force_nearest(weight: Array) -> None:
     """A scale and a zero point of each group, from its ends: what a loop over groups says."""
     setting = Setting(4, 36, False)
