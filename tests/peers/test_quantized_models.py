@@ -122,7 +122,7 @@ class Encoder:
         return wb.tensor([one.ids for one in found]), wb.tensor([one.attention_mask for one in found])
 
     def alike(self, texts: list[str]) -> list[Any]:
-        """Return numbers of words in batches of texts that are equally long: what is padded is no text to learn from."""
+        """Return numbers of words in batches of texts that are equally long: padding is no text to learn from."""
         found: dict[int, list[list[int]]] = {}
         for text in texts:
             numbers = self.tokenizer.encode(text).ids
