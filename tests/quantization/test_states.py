@@ -14,6 +14,11 @@ from workbench import nn, quantization
 from workbench.base.errors import StateDictError
 
 
+@pytest.fixture(autouse=True)
+def _drawn_from_one_seed() -> None:
+    wb.manual_seed(0)
+
+
 def test_a_state_of_pytorchs_gives_its_answers() -> None:
     found = wb.load(STATE)
     model = converted(wb, wb.randn(8, 1, 6, 6))

@@ -317,10 +317,21 @@ def _literal(tensor: Tensor) -> Any:
     return tensor.tolist() if small else None
 
 
+def _maker(value: Any) -> Node | None:
+    return value.node if isinstance(value, Value) else None
+
+
+def _operator_of(node: Node) -> str:
+    return called(node.callee).rpartition(".")[2]
+
+
 def _quantized_by(inputs: list[Any]) -> Node | None:
     """Return the node that quantized what is put back by the same scale and zero point, or None."""
-    node = inputs[0].node if isinstance(inputs[0], Value) else None
-    if node is None or not called(node.callee).rpartition(".")[2].startswith("QuantizeLinear"):
+    node = _maker(inputs[0])
+    if node is not None and _operator_of(node).startswith("Clip"):
+        # Codes of which fewer are in use than their type has.
+        node = _maker(node.inputs[0])
+    if node is None or not _operator_of(node).startswith("QuantizeLinear"):
         return None
     # Values are compared by identity.
     return node if list(node.inputs[1:]) == inputs[1:] else None

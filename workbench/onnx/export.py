@@ -23,6 +23,8 @@ from workbench.onnx.writing import families as _families  # noqa: F401
 from workbench.onnx.writing.codes import GROUPS
 from workbench.onnx.writing.graphs import Wanted, model_message
 from workbench.onnx.writing.saving import put
+from workbench.quantization.fake_quantize import FakeQuantizeBase
+from workbench.quantization.observer_base import ObserverBase
 from workbench.version import __version__
 
 __all__ = ["OnnxProgram", "TrainingMode", "export", "save"]
@@ -193,8 +195,22 @@ def _graph_of(model: Any, examples: tuple[Any, ...], training: bool | None) -> G
         return model
     if not callable(model):
         raise TypeError(f"onnx.save writes a module, a function or a graph, not {type(model).__name__}")
+    _check_converted(model)
     with _mode(model, training):
         return trace(model, *examples)
+
+
+def _check_converted(model: Any) -> None:
+    """Refuse a model that is prepared for quantization: what its observers saw has no place in a file."""
+    inside = list(model.named_modules()) if isinstance(model, Module) else []
+    watching = [name for name, one in inside if isinstance(one, ObserverBase)]
+    # Fake quantization has observers, too, and is written as it rounds.
+    if watching and not any(isinstance(one, FakeQuantizeBase) for _, one in inside):
+        raise OnnxError(
+            f"the model is prepared for quantization, and not converted: {len(watching)} observers watch it "
+            f"({', '.join(watching[:3])}{', …' if len(watching) > 3 else ''}), and would be left away. Call "
+            "quantization.convert(model), or convert_fx, and write what that gives"
+        )
 
 
 @contextmanager

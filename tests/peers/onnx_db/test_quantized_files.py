@@ -131,7 +131,7 @@ def test_a_model_is_whole_numbers_from_end_to_end(name, tmp_path):
     most = 2 if name.startswith("resnet") else 1
     for one in (written.answers, opened, again):
         assert np.abs(one - ours).max() <= 1.001 * most * step
-        assert (np.abs(one - ours) <= 1.001 * step).mean() > 0.95
+        assert (np.abs(one - ours) <= 1.001 * step).mean() > 0.9
     np.testing.assert_allclose(again, written.answers, atol=1.001 * step)
 
 

@@ -78,11 +78,10 @@ def _straight_through(
     """Return what was quantized and back; its gradient is that of `x` where nothing was cut off, and 0 elsewhere."""
     if not x.requires_grad:
         return found
-    low, high = _RANGES[codes.dtype]
     place = wb.round(x.detach() / _along(scale, x, axis, block_size))
     if zero is not None:
         place = place + _along(zero, x, axis, block_size).to(place.dtype)
-    kept = wb.where(wb.logical_and(place >= low, place <= high), x, wb.zeros_like(x))
+    kept = wb.where(place == codes.to(place.dtype), x, wb.zeros_like(x))
     # Nothing is added, to the bit: only the gradient takes this way.
     return found + (kept - kept.detach())
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from workbench.base.dtypes import quint8
 from workbench.base.errors import QuantizationError
-from workbench.base.quantized_array import QuantizedArray, code_range
 from workbench.core.op import ops
-from workbench.core.value import new
 from workbench.nn import Identity, Module, functional
 from workbench.ops.quantized.quantize import DEQUANTIZE, QUANTIZE_PER_TENSOR
+from workbench.ops.quantized.scalars import QUANTIZED_ADD_SCALAR, QUANTIZED_MUL_SCALAR
 from workbench.ops.shape.join import cat
 from workbench.quantization.observed import observer_of
 from workbench.quantization.quantized.boundary import QuantizedModule, require_codes
 
-__all__ = ["FXFloatFunctional", "FloatFunctional", "QFunctional", "add_scalar", "mul_scalar"]
+__all__ = ["FXFloatFunctional", "FloatFunctional", "QFunctional"]
 
 _INSTEAD = "add, add_scalar, mul, mul_scalar, cat, add_relu or matmul"
 
@@ -70,37 +67,6 @@ class FloatFunctional(Module):
 
 class FXFloatFunctional(FloatFunctional):
     """The same where a graph is observed around it: it observes nothing itself."""
-
-
-def add_scalar(x: Any, y: float) -> Any:
-    """Return x + y on codes: the zero point moves, and where it cannot the scale grows."""
-    codes: QuantizedArray = x.payload
-    least, most = code_range(codes.dtype)
-    scale, zero = float(codes.scale), int(codes.zero_point)
-    moved = zero - int(np.rint(y / scale))
-    if least <= moved <= most:
-        return new(QuantizedArray(codes.codes, scale, moved, codes.dtype), x._names)
-    end = least if moved < least else most
-    wider = (
-        (most - moved) / (most - least) * scale if moved < least else (moved - least) / (most - least) * scale
-    )
-    # The same numbers under a scale that holds the new range, of which 0 is an end.
-    numbers = new(QuantizedArray(codes.codes, scale, zero, codes.dtype), x._names)
-    shifted = DEQUANTIZE(numbers) + (zero - moved) * scale
-    return QUANTIZE_PER_TENSOR(shifted, scale=wider, zero_point=end, qmin=least, qmax=most, dtype=codes.dtype)
-
-
-def mul_scalar(x: Any, y: float) -> Any:
-    """Return x · y on codes: the scale changes; for a negative number codes are counted from the other end."""
-    codes: QuantizedArray = x.payload
-    least, most = code_range(codes.dtype)
-    scale, zero = float(codes.scale), int(codes.zero_point)
-    if y == 0:
-        return new(QuantizedArray(np.zeros_like(codes.codes), 1.0, 0, codes.dtype), x._names)
-    if y > 0:
-        return new(QuantizedArray(codes.codes, scale * y, zero, codes.dtype), x._names)
-    turned = (least + most - codes.codes.astype(np.int64)).astype(codes.codes.dtype)
-    return new(QuantizedArray(turned, -scale * y, least + most - zero, codes.dtype), x._names)
 
 
 class QFunctional(QuantizedModule):
@@ -166,7 +132,7 @@ class QFunctional(QuantizedModule):
     def add_scalar(self, x: Any, y: float) -> Any:
         """Return x + y for a number y."""
         require_codes(self, x)
-        return add_scalar(x, y)
+        return QUANTIZED_ADD_SCALAR(x, value=float(y), relu=False)
 
     def mul(self, x: Any, y: Any) -> Any:
         """Return x · y."""
@@ -175,7 +141,7 @@ class QFunctional(QuantizedModule):
     def mul_scalar(self, x: Any, y: float) -> Any:
         """Return x · y for a number y."""
         require_codes(self, x)
-        return mul_scalar(x, y)
+        return QUANTIZED_MUL_SCALAR(x, value=float(y), relu=False)
 
     def cat(self, x: Sequence[Any], dim: int = 0) -> Any:
         """Return tensors joined along `dim`."""

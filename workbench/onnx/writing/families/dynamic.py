@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -138,38 +139,63 @@ def _rnn_step(call: Any, x: str, states: list[str], product: Callable[[str], str
 
 
 def _recurrent(call: Any, count: int, step: Step) -> Any:
-    """Write a layer as a `Scan` over its steps, whose state is quantized in each; one step needs none."""
+    """Write layers one after the other, each way of each; what they are given and their states are quantized."""
     params, steps = call.params, call.params["batch_sizes"]
     if steps is not None and len(steps) > 1:
         raise OnnxError(
             "packed sequences in codes have no form: pad them, or leave the layer in floating point"
         )
-    states = [call.x(1 + i, float32) for i in range(count)]
-    weight = _Weight(call, 1 + count)
-    bias = call.x(2 + count, float32) if call.given(2 + count) else None
+    x, each = call.x(0, float32), 4 if params["biases"] else 2
+    places = range((len(call.inputs) - 1 - count) // each)
+    ends: list[list[str]] = []
+    for first in places[:: params["directions"]]:
+        outputs = []
+        for way in range(params["directions"]):
+            place = first + way
+            weights = _weights(call, 1 + count + each * place, params["biases"])
+            pre = _product(call, x, *weights[0], params["highest"])
+            before = [
+                call("Gather", call.x(1 + k, float32), call.constant(place), axis=0) for k in range(count)
+            ]
+            run = partial(_stepped, step, weights[1], params["highest"])
+            found = run(call, pre, before) if steps is not None else _scan(call, pre, before, run, way)
+            outputs.append(found[0] if steps is not None else found[-1])
+            ends.append(found[:count])
+        x = outputs[0] if len(outputs) == 1 else call("Concat", *outputs, axis=-1)
+    last = [[call.axes("Unsqueeze", end[k], [0]) for end in ends] for k in range(count)]
+    return call("Identity", x), *(call("Concat", *one, axis=0) for one in last)
 
-    def run(inner: Any, x: str, before: list[str]) -> list[str]:
-        return step(inner, x, before, lambda state: _product(inner, state, weight, bias, params["highest"]))
 
-    if steps is not None:
-        after = run(call, call.x(0, float32), states)
-        return (call("Identity", after[0]), *after)
+def _weights(call: Any, place: int, biases: bool) -> list[tuple[_Weight, str | None]]:
+    """Return what inputs and states are multiplied with, each with its bias."""
+    return [(_Weight(call, place + k), call.x(place + 2 + k, float32) if biases else None) for k in range(2)]
+
+
+def _stepped(
+    step: Step, weight: tuple[_Weight, str | None], highest: int, call: Any, x: str, before: list[str]
+) -> list[str]:
+    """Write a step: its new states, the first of which is what it gives."""
+    return step(call, x, before, lambda state: _product(call, state, *weight, highest))
+
+
+def _scan(call: Any, x: str, before: list[str], run: Callable[..., list[str]], way: int) -> list[str]:
+    """Write all steps; return the last states, and what each step gives."""
     inner = Call(Body(call.shared, call.body), call.node)
-    names = [call.shared.fresh(f"{call.node.name}/{word}") for word in ("hidden", "cell")[:count]]
-    x = call.shared.fresh(f"{call.node.name}/step")
-    after = run(inner, x, names)
+    names = [call.shared.fresh(f"{call.node.name}/{word}") for word in ("hidden", "cell")[: len(before)]]
+    row = call.shared.fresh(f"{call.node.name}/step")
+    after = run(inner, row, names)
     out = inner("Identity", after[0])
     body = Message(
         "Graph", name=f"{call.node.name}/body", node=inner.body.nodes,
-        input=[Message("ValueInfo", name=one) for one in (*names, x)],
+        input=[Message("ValueInfo", name=one) for one in (*names, row)],
         output=[Message("ValueInfo", name=one) for one in (*after, out)],
     )  # fmt: skip
-    way = int(params["reverse"])
-    *last, rows = call(
-        "Scan", *states, call.x(0, float32), outputs=count + 1, body=body, num_scan_inputs=1,
-        scan_input_directions=[way], scan_output_directions=[way],
+    return list(
+        call(
+            "Scan", *before, x, outputs=len(before) + 1, body=body, num_scan_inputs=1, scan_input_directions=[way],
+            scan_output_directions=[way],
+        )
     )  # fmt: skip
-    return rows, *last
 
 
 @written("quantized_lstm", codes=True)
