@@ -223,6 +223,4 @@ def test_means_of_planes(sizes: tuple[int, int]) -> None:
         codes = wb.quantize_per_tensor(x, 0.013, 100, wb.quint8)
         return nn.functional.adaptive_avg_pool2d(codes, 1).dequantize()
 
-    program = same(function, wb.randn(3, 70, *sizes))
-    # Of more values the op makes one product.
-    assert bool(program.eager) == (max(sizes) > 8)
+    assert not same(function, wb.randn(3, 70, *sizes)).eager

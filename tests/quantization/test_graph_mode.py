@@ -269,3 +269,15 @@ def test_a_layer_whose_clamp_is_not_its_only_reader_keeps_its_range() -> None:
     _, integer = converted(model, x)
     with wb.no_grad():
         assert q.sqnr(model(x), integer(x)) > 28
+
+
+@pytest.mark.parametrize("pool", [(2, 2), (3, 2, 1)])
+def test_poolings_of_any_windows_follow_a_convolution(pool: tuple[int, ...]) -> None:
+    wb.manual_seed(0)
+    net = wb.nn.Sequential(wb.nn.Conv2d(3, 4, 3), wb.nn.ReLU(), wb.nn.MaxPool2d(*pool)).eval()
+    x = wb.randn(2, 3, 17, 17)
+    prepared = q.prepare_fx(net, q.get_default_qconfig_mapping("onednn"), (x,))
+    prepared(x)
+    found = q.convert_fx(prepared)(x)
+    assert found.shape == net(x).shape
+    assert q.sqnr(net(x), found) > 30

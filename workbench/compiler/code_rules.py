@@ -137,17 +137,11 @@ def _max_pool(low: Lowering, group: Group) -> int:
     return int(low.program.quantized_max_pool(low.slot(node.inputs[0]), *sizes))
 
 
-_FEW = 8
-"""So many values of a row, or a column, the op adds up one after the other."""
-
-
 def _mean(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
-    params, sizes = low.params(node), low.shape(node.inputs[0])
-    if params["mode"] != "area" or low.shape(node.outputs[0])[2:] != (1, 1) or max(sizes[2:]) > _FEW:
-        raise NotLowered(f"only means of planes of up to {_FEW} by {_FEW} codes have a step")
-    coding = low.coded(node.inputs[0])
-    return int(low.program.mean_of_codes(low.slot(node.inputs[0]), coding.scale, coding.zero_point))
+    if low.shape(node.outputs[0])[2:] != (1, 1):
+        raise NotLowered("only means of whole planes of codes have a step")
+    return int(low.program.mean_of_codes(low.slot(node.inputs[0]), low.coded(node.inputs[0]).zero_point))
 
 
 def _table(low: Lowering, group: Group) -> int:
@@ -177,6 +171,6 @@ def _cat(low: Lowering, group: Group) -> int:
 CODE_RULES: dict[Op, Rule] = {
     ops.quantize_per_tensor: _quantize, ops.dequantize: _dequantize, ops.quantized_conv2d: _convolution,
     ops.quantized_linear: _linear, ops.max_pool2d: _max_pool, ops.quantized_max_pool2d: _max_pool,
-    ops.resample: _mean, ops.cat: _cat,
+    ops.adaptive_avg_pool: _mean, ops.cat: _cat,
 }  # fmt: skip
 """What has a step on codes, beside what moves them (`groups.MOVES`) and functions of one value, which are tables."""

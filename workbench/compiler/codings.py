@@ -7,18 +7,13 @@ from typing import Any
 
 from workbench.base.dtypes import DType, quint8
 from workbench.base.quantized_array import QuantizedArray
-from workbench.core.op import ops
 from workbench.core.quantization import Quantization
-from workbench.core.quantized_rules import computed, joined, moved, picked, placed, seen, written
+from workbench.core.quantized_rules import computed
 from workbench.graph.blocks import Node, Value
 from workbench.graph.passes.fuse_codes import table_of
 from workbench.graph.types import TensorType
 
 __all__ = ["Coding", "coding_of", "is_coded"]
-
-
-_KEEPING = (computed, joined, moved, picked, placed, seen, written)
-"""Rules by which the result has the scale and the zero point of the first operand that has some."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +60,7 @@ def coding_of(node: Node, known: dict[Value, Coding]) -> Coding | None:
         found = table_of(node.op, node.params, own.scale, own.zero_point) if own.dtype is quint8 else None
         if found is not None:
             return Coding(found.scale, found.zero_point, dtype)
-    if rule.codes not in _KEEPING and node.op is not ops.quantized_max_pool2d:
+    # What needs a scale of its own, and is told none, rounds to the codes of its first operand.
+    if rule.travels not in ("same", "joined") and rule.codes is not computed:
         return None
     return next((known[one] for one in node.values if one in known and known[one].dtype is dtype), None)

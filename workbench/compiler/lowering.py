@@ -425,6 +425,9 @@ class Lowering:
         # Results that are only there for gradients.
         if any(one in self.last for one in outputs[len(slots) :]):
             return f"more than the first result of {called(node.callee)} is read"
+        # Bytes alone would be numbers to whoever is given them.
+        if any(is_coded(one) and one not in self.codings for one in outputs):
+            return "nobody says what the codes stand for that it gives"
         for value, slot in zip(outputs, slots, strict=False):
             # Windows that begin in the padding, and whatever else a rule did not think of.
             if tuple(self.program.shape(slot)) != self.shape(value):

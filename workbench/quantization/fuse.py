@@ -219,7 +219,7 @@ def _groups(leaves: dict[str, Module], follows: dict[str, str]) -> list[list[str
             chain.append(follows[chain[-1]])
         # The longest that has a fused form: a convolution and its BatchNorm2d go together whatever follows
         # them.
-        while len(chain) > 1 and not _fits([leaves[one] for one in chain]):
+        while len(chain) > 1 and not fits([leaves[one] for one in chain], training=False):
             chain = chain[:-1]
         if len(chain) > 1:
             groups.append(chain)
@@ -227,9 +227,9 @@ def _groups(leaves: dict[str, Module], follows: dict[str, str]) -> list[list[str
     return groups
 
 
-def _fits(modules: list[Module]) -> bool:
+def fits(modules: Sequence[Module], training: bool) -> bool:
     """Say whether there is a fused form of these modules, in this order."""
-    make = _PATTERNS.get(tuple(type(module) for module in modules))
+    make = patterns(training).get(tuple(type(module) for module in modules))
     if make is None:
         return False
     try:

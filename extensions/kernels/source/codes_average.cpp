@@ -79,6 +79,17 @@ nb::object average_codes(const Input<Code>& codes, const std::vector<Edges>& edg
 
 }  // namespace
 
+void average_planes_of_codes(const std::uint8_t* images, const Dims& sizes, std::int32_t zero, std::uint8_t* out) {
+    const std::int64_t channels = sizes[1], plane = sizes[2] * sizes[3];
+    const CodesMean mean{1.f / static_cast<float>(plane), 0.f, zero, 0};
+    parallel_for(sizes[0], grain_for(plane * channels / 8), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t n = begin; n < end; ++n) {
+            const CodesBox box{{0, 0, 0}, {1, 1, plane}, {0, 0, channels}, channels};
+            LEAF(average_box)(images + n * plane * channels, box, mean, out + n * channels);
+        }
+    });
+}
+
 void bind_codes_average(nb::module_& module) {
     using nb::arg;
     module.def("average_unsigned_codes", &average_codes<std::uint8_t>, arg("codes").noconvert(), arg("edges"),

@@ -17,6 +17,9 @@ struct CodesMean {
     std::uint8_t flip;  // the bits by which signed codes differ from unsigned ones
 };
 
+// The means of whole planes of unsigned codes [N, C, H, W] that lie channels-last, as [N, C].
+void average_planes_of_codes(const std::uint8_t* images, const Dims& sizes, std::int32_t zero, std::uint8_t* out);
+
 void bind_codes_average(nb::module_& module);
 
 }  // namespace workbench

@@ -8,8 +8,8 @@ from typing import Any
 from workbench.base.errors import QuantizationError
 from workbench.core.op import ops
 from workbench.fx import GraphModule, Node
-from workbench.nn import ReLU, functional
-from workbench.quantization.fuse import patterns
+from workbench.nn import Module, ReLU, functional
+from workbench.quantization.fuse import fits, patterns
 
 __all__ = ["fuse_graph", "require_use"]
 
@@ -25,7 +25,6 @@ def _kind(module: GraphModule, node: Node) -> type | None:
 
 def fuse_graph(module: GraphModule, training: bool) -> None:
     """Join what can be joined, in place: in training normalisations stay inside, else they are folded."""
-    known = patterns(training)
     uses: dict[str, int] = {}
     for node in module.graph.nodes:
         if node.op == "call_module":
@@ -40,21 +39,24 @@ def fuse_graph(module: GraphModule, training: bool) -> None:
                 break
             chain.append(after)
         while len(chain) > 1:
-            kinds: Any = tuple(_kind(module, one) for one in chain)
+            parts = [_part(module, one, training) for one in chain]
             # A layer that is called twice would be changed for the other call, too.
             once = all(uses.get(str(one.target), 1) == 1 for one in chain if one.op == "call_module")
-            if once and kinds in known:
-                _join(module, chain, known[kinds], training)
+            if once and fits(parts, training):
+                _join(module, chain, parts, training)
                 break
             chain.pop()
     module.recompile()
 
 
-def _join(module: GraphModule, chain: list[Node], make: Any, training: bool) -> None:
-    parts = [
-        module.get_submodule(str(one.target)) if one.op == "call_module" else ReLU().train(training)
-        for one in chain
-    ]
+def _part(module: GraphModule, node: Node, training: bool) -> Module:
+    if node.op == "call_module":
+        return module.get_submodule(str(node.target))
+    return ReLU().train(training)
+
+
+def _join(module: GraphModule, chain: list[Node], parts: list[Module], training: bool) -> None:
+    make: Any = patterns(training)[tuple(type(part) for part in parts)]
     # Copies: what is left behind under the old names is unused, and goes.
     fused = make(*(copy.deepcopy(part) for part in parts))
     fused.train(training)

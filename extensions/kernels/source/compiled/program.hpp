@@ -221,7 +221,7 @@ class Program {
     int sum_of_codes(int a, int b, const CodesSum& sum);
     int quantized_max_pool(int x, Pair kernel, Pair stride, Pair padding, Pair dilation);
     // Of whole planes, in the codes of x.
-    int mean_of_codes(int x, double scale, std::int64_t zero);
+    int mean_of_codes(int x, std::int64_t zero);
     int cast(int x, Storage type);  // float32 as bfloat16, and back
     int concatenate(const std::vector<int>& parts, int axis);
     int reshape(int x, const Dims& shape);

@@ -3,12 +3,13 @@
 #include "../quantized_convolution.hpp"
 
 #include "../codes.hpp"
+#include "../codes_average.hpp"
 #include "../pooling.hpp"
 #include "../quantize.hpp"
 #include "../quantized_linear.hpp"
 #include "steps.hpp"
 
-#define WORKBENCH_LEAVES "leaves/code_steps.inl"
+#define WORKBENCH_LEAVES "leaves/quantize.inl"
 #define WORKBENCH_LEAVES_WIDE
 #include "../dispatch.hpp"
 
@@ -150,19 +151,14 @@ int Program::quantized_max_pool(int x, Pair kernel, Pair stride, Pair padding, P
     return made;
 }
 
-int Program::mean_of_codes(int x, double scale, std::int64_t zero) {
+int Program::mean_of_codes(int x, std::int64_t zero) {
     const Dims sizes = shape(x);
     if (type(x) != Storage::quint8 || sizes.size() != 4) refuse("only planes of unsigned codes have means here");
+    if (sizes[2] * sizes[3] > (1 << 22)) refuse("32 bits may not hold the sum of a plane of more than 2^22 codes");
     x = images_of_codes(x);
     const int made = add_codes(-1, {sizes[0], sizes[1], 1, 1}, Storage::quint8);
     add_loop("mean of codes own", {x, made}, workers_for(8 * count_of(sizes)), [=](void* const* places) {
-        const float by = static_cast<float>(scale), inverse = 1.f / by, from_zero = static_cast<float>(zero);
-        parallel_for(sizes[0], 1, [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t n = begin; n < end; ++n)
-                LEAF_WIDE(mean_of_plane)(bytes(places[0]) + n * sizes[1] * sizes[2] * sizes[3], sizes[2], sizes[3], sizes[1],
-                                         CodesIn{by, from_zero}, Grid{&by, &inverse, &from_zero, 0},
-                                         static_cast<std::uint8_t*>(places[1]) + n * sizes[1]);
-        });
+        average_planes_of_codes(bytes(places[0]), sizes, static_cast<std::int32_t>(zero), static_cast<std::uint8_t*>(places[1]));
     });
     return made;
 }

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims
-from workbench.base.dtypes import half_width
+from workbench.base.dtypes import DType, half_width
 from workbench.base.errors import DimensionError
 from workbench.base.quantized_array import QuantizedArray
 from workbench.base.symbolic_size import SymbolicSize, remembered
@@ -68,7 +68,8 @@ def _differs(spatial: Any, sizes: Any) -> bool:
 def mean_of_windows(x: Any, sizes: Sizes) -> Any:
     """Return the means of windows over the spatial dims, in the way that the sizes allow."""
     spatial = x.payload.shape[2:]
-    if isinstance(x.payload, QuantizedArray):
+    # Codes are summed as they are; while tracing there is only their type.
+    if isinstance(x.payload, QuantizedArray) or isinstance(x.payload.dtype, DType):
         return ops.adaptive_avg_pool(x, sizes=sizes)
     if pools_plainly(x):
         if _differs(spatial, sizes):
