@@ -354,16 +354,3 @@ def test_the_paths_of_pytorch_lead_to_the_same_names() -> None:
             importlib.import_module(f"workbench.ao.quantization.{name}").MinMaxObserver
             is quantization.MinMaxObserver
         )
-    missing = [
-        name for name in peer.__all__
-        if not hasattr(quantization, name) and not name.endswith(("_jit", "4bit")) and "sparse" not in name
-    ]  # fmt: skip
-    assert sorted(missing) == [
-        "AffineQuantizedObserverBase", "Granularity", "MappingType", "MatchAllNode", "ObserverOrFakeQuantize",
-        "Pattern", "PerAxis", "PerBlock", "PerGroup", "PerRow", "PerTensor", "PerToken", "QConfigAny", "QConfigDynamic",
-        "QuantType", "TorchAODType", "ZeroPointDomain", "default_eval_fn", "fuse_conv_bn", "fuse_conv_bn_relu",
-        "fuse_convtranspose_bn", "fuse_linear_bn", "get_block_size", "get_combined_dict",
-        "get_default_custom_config_dict", "get_default_float_to_quantized_operator_mappings",
-        "get_default_static_quant_reference_module_mappings", "get_fuser_method", "get_fuser_method_new",
-        "get_quantized_operator", "script_qconfig", "script_qconfig_dict",
-    ]  # fmt: skip
