@@ -10,6 +10,9 @@ import pytest
 import workbench as wb
 from workbench import kernels, nn
 from workbench import quantization as q
+from workbench.compiler import lowering
+from workbench.compiler.codings import coding_of
+from workbench.core.op import ops
 from workbench.quantization.quantized import functional as F
 
 pytestmark = pytest.mark.skipif(not kernels.available(), reason="programs are made of compiled kernels")
@@ -224,3 +227,16 @@ def test_means_of_planes(sizes: tuple[int, int]) -> None:
         return nn.functional.adaptive_avg_pool2d(codes, 1).dequantize()
 
     assert not same(function, wb.randn(3, 70, *sizes)).eager
+
+
+def test_codes_of_which_nobody_says_what_they_stand_for_stay_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsaid(node: Any, known: Any) -> Any:
+        return None if node.op is ops.adaptive_avg_pool else coding_of(node, known)
+
+    def function(x: Any) -> Any:
+        codes = wb.quantize_per_tensor(x, 0.013, 100, wb.quint8)
+        return nn.functional.adaptive_avg_pool2d(codes, 1).dequantize()
+
+    monkeypatch.setattr(lowering, "coding_of", unsaid)
+    found = same(function, wb.randn(2, 5, 3, 3)).eager
+    assert found["adaptive_avg_pool"] == "nobody says what the codes stand for that it gives"

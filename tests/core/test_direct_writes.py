@@ -236,3 +236,10 @@ def test_operands_too_many_are_refused() -> None:
     with pytest.raises(TypeError):
         wb.mul(x, out=x)
     assert x._version == 0
+
+
+def test_an_operand_that_lies_otherwise() -> None:
+    target, other = wb.from_numpy(numbers(300, 280).T), wb.from_numpy(numbers(280, 300) - 0.5)
+    expected = np.maximum(other.numpy(), 0)
+    assert written_directly(target, ops.relu, (other,))
+    np.testing.assert_array_equal(target.numpy(), expected)
