@@ -253,6 +253,17 @@ def test_explain_says_what_was_predicted_and_publishes_once() -> None:
     assert result.seconds > 0 and result.within_tolerance()
 
 
+def test_a_result_knows_what_was_asked_so_that_it_can_be_asked_otherwise_without_telling_anybody() -> None:
+    seen: list[object] = []
+    result = explain(squares, rows([1.0, 2.0]), n_steps=3)
+    assert result.asked is not None
+    stop = events.subscribe(AttributionResult, seen.append)
+    again = explain(**{**result.asked, "n_steps": 4}, publish=False)
+    stop()
+    assert (seen, result.settings["n_steps"], again.settings["n_steps"]) == ([], "3", "4")
+    assert again.inputs.tolist() == result.inputs.tolist()
+
+
 def test_explain_takes_targets_and_methods() -> None:
     x = images(2)
     for method in ("saliency", "input_x_gradient"):

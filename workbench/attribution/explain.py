@@ -43,6 +43,7 @@ def explain(
     additional_forward_args: Any = None,
     class_names: Sequence[Any] | None = None,
     title: str = "",
+    publish: bool = True,
     **settings: Any,
 ) -> AttributionResult:
     """Ask `model` why it answers as it does for `inputs` [N, …], publish the result, and return it.
@@ -50,7 +51,7 @@ def explain(
     Without `targets` the class that the model prefers is explained, for each sample its own; without `method` it
     is explained by Integrated Gradients, whose rules of integration (``riemann_left``, …) are names of methods
     too. `settings` are those of the method, such as ``n_steps``. The result is published to
-    the views that show such results.
+    the views that show such results, unless `publish` is False.
 
     Warns with `ConvergenceWarning` where a delta is over its tolerance.
 
@@ -63,6 +64,17 @@ def explain(
     >>> result.attributions.tolist(), result.target_name(0)
     ([[0.0, 4.0]], 'dog')
     """
+    asked = {
+        "model": model,
+        "inputs": inputs,
+        "targets": targets,
+        "method": method,
+        "baselines": baselines,
+        "additional_forward_args": additional_forward_args,
+        "class_names": class_names,
+        "title": title,
+        **settings,
+    }
     kind = _method(method)
     attribution = kind(model)
     chosen = _settings(kind, settings)
@@ -101,8 +113,10 @@ def explain(
         seconds=seconds,
         title=title or _name_of(model),
         code=_code(kind, chosen, baselines is not None),
+        asked=asked,
     )
-    events.publish(result)
+    if publish:
+        events.publish(result)
     return result
 
 

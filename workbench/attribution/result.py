@@ -45,6 +45,8 @@ class AttributionResult:
     """What was explained."""
     code: str = ""
     """Python that does it again; empty if unknown."""
+    asked: dict[str, Any] | None = None
+    """What `explain` was given, by the names of its arguments, so that it can be asked otherwise."""
 
     def __len__(self) -> int:
         return self.inputs.shape[0]
