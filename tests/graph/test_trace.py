@@ -309,3 +309,16 @@ def test_what_is_left_over_from_a_trace_keeps_nothing_else_alive() -> None:
 def test_bad_examples_are_refused(example: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         trace(lambda x: x, example)
+
+
+@pytest.mark.parametrize("other", [wb.float64, wb.float16, wb.int64, wb.complex64, wb.bool], ids=str)
+def test_another_type_than_the_trace_s_is_refused_before_anything_runs(other: Any) -> None:
+    norm = wb.nn.BatchNorm1d(3)
+    graph = wb.graph.trace(lambda x: norm(x.relu()), wb.zeros(N=2, C=3))
+    words = rf"x of \S+ is float32, got {other.name}: .* x\.to\(wb\.float32\), or trace again"
+    with pytest.raises(wb.DTypeError, match=words):
+        graph(wb.zeros(N=2, C=3).to(other))
+    assert norm.num_batches_tracked.item() == 0
+    assert wb.jit.trace(lambda x: x * 2, (wb.zeros(2),))(wb.ones(2).to(other)).dtype is (
+        wb.int64 if other is wb.bool else other
+    )

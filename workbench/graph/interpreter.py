@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dtypes import dtype_of
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.size_expressions import Symbolic, evaluate
 from workbench.core.dispatch import grad_enabled, no_grad
@@ -49,6 +50,7 @@ def run(
     observe: Observer | None = None,
     seeds: Mapping[str, Any] | None = None,
     owner: Any = None,
+    typed: bool = True,
 ) -> Any:
     """Run `graph` on what the traced function takes, and return what that would return, to the bit.
 
@@ -57,14 +59,14 @@ def run(
     and numbers that are drawn, by name; others are drawn from the default generator, so that a run draws what the
     function would draw. Afterwards the parameters and inputs in `Graph.updates` have their new numbers; `run_apart`
     returns those instead. With `owner`, parameters and modules are those which that module has now under their paths,
-    not those that the graph holds.
+    not those that the graph holds. Unless `typed`, inputs may be of another data type than the trace's.
 
     Raises `DimensionError` where inputs are missing, have other names or another number of dims than the trace, or
     where sizes are such that the traced function would have done something else; `DTypeError` where an input is of
-    another kind.
+    another kind or data type.
     """
     # All is computed before anything changes: a run that fails leaves the module as it was.
-    once = Run(graph, observe, owner)
+    once = Run(graph, observe, owner, typed)
     result, after = once.all(inputs, seeds or {})
     # What was given comes first: a leaf that asks for a gradient refuses to be changed, and then nothing is.
     for name, tensor in once.changed.items():
@@ -107,10 +109,13 @@ def _instead(numbers: Any, old: Any) -> Any:
 class Run:
     """One run: the values that are known by now. Who computes otherwise overrides what a method does."""
 
-    def __init__(self, graph: Graph, observe: Observer | None = None, owner: Any = None) -> None:
+    def __init__(
+        self, graph: Graph, observe: Observer | None = None, owner: Any = None, typed: bool = True
+    ) -> None:
         self.graph = graph
         self.observe = observe
         self.owner = owner
+        self.typed = typed
         # Of this run alone: a graph keeps nothing of a run, so that threads can share it.
         self.known: dict[Value, Any] = dict(graph.held())
         if owner is not None:
@@ -158,7 +163,7 @@ class Run:
                 op=graph.name,
             )
         for value, given in zip(graph.inputs, inputs, strict=True):
-            _check(graph, value, given)
+            _check(graph, value, given, self.typed)
             self.known[value] = given
             if value in graph.updates:
                 self.changed[value.name] = given
@@ -175,7 +180,7 @@ class Run:
             )
         for value in graph.seeds:
             if value.name in seeds:
-                _check(graph, value, seeds[value.name])
+                _check(graph, value, seeds[value.name], self.typed)
                 self.known[value] = seeds[value.name]
             else:
                 drawn = graph.noise.get(value)
@@ -289,8 +294,8 @@ def _check_promise(graph: Graph, node: Node, result: Any) -> None:
             )
 
 
-def _check(graph: Graph, value: Value, given: Any) -> None:
-    """Refuse an input of another kind, with other names or another number of dims."""
+def _check(graph: Graph, value: Value, given: Any, typed: bool) -> None:
+    """Refuse an input of another kind, of another data type where `typed`, with other names or number of dims."""
     kind = value.type
     if not isinstance(kind, TensorType):
         if not kind.holds(given):
@@ -298,6 +303,12 @@ def _check(graph: Graph, value: Value, given: Any) -> None:
         return
     if not isinstance(given, Tensor):
         raise DTypeError(f"{value.name} of {graph.name} is a tensor {kind}, got {type(given).__name__}")
+    wanted, has = dtype_of(kind), dtype_of(given.payload)
+    if typed and has is not wanted:
+        raise DTypeError(
+            f"{value.name} of {graph.name} is {wanted.name}, got {has.name}: what the graph computes was worked "
+            f"out for the one. Convert it, {value.name}.to(wb.{wanted.name}), or trace again with the other"
+        )
     _check_dims(graph, value.name, kind, given)
 
 

@@ -38,7 +38,7 @@ class Forward:
 
     def run(self, module: Module, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what `forward` returns for these inputs."""
-        return run(self.graph, *self._bind(module, inputs, keywords), owner=module)
+        return run(self.graph, *self._bind(module, inputs, keywords), owner=module, typed=False)
 
     def _bind(self, module: Module, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:
         """Return the values of the arguments, in order."""

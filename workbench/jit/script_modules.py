@@ -77,12 +77,13 @@ class _Runs:
                 f"{method}() takes {len(names)} arguments{traced} ({', '.join(names)}), got {len(inputs)}"
                 + (f"; missing is {missing[0]}" if missing else "")
             )
+        # Other types than the trace's are taken, as PyTorch's programs expect of TorchScript.
         if boundary is None:
-            return run(self._graphs[method], *(given[name] for name in names), owner=owner)
+            return run(self._graphs[method], *(given[name] for name in names), owner=owner, typed=False)
         operands = [taken(kind, given[name]) for kind, name in zip(boundary.kinds, names, strict=True)]
         if boundary.stateful:
             operands.append(State(owner))
-        return handed(boundary.result, run(self._graphs[method], *operands, owner=owner))
+        return handed(boundary.result, run(self._graphs[method], *operands, owner=owner, typed=False))
 
 
 class ScriptFunction(_Runs):
