@@ -17,6 +17,7 @@ from workbench.attribution import (
     InputXGradient,
     IntegratedGradients,
     Saliency,
+    TrainingModeWarning,
     explain,
 )
 from workbench.attribution.quadrature import METHODS, quadrature
@@ -116,7 +117,10 @@ def test_parameters_get_no_gradient_and_each_module_keeps_its_mode(kind: Any) ->
     model.bn1.eval()
     before = {name: value.numpy().copy() for name, value in model.state_dict().items()}
     x = images()
-    found = kind(model).attribute(x, target=3)
+    with pytest.warns(
+        TrainingModeWarning, match=r"DigitsNet\) is in training mode.*Call model.eval\(\) first"
+    ):
+        found = kind(model).attribute(x, target=3)
     assert (found.shape, found.names, found.requires_grad) == (x.shape, x.names, False)
     assert all(one.grad is None for one in model.parameters())
     assert (x.grad, x.requires_grad) == (None, False)
@@ -127,7 +131,7 @@ def test_parameters_get_no_gradient_and_each_module_keeps_its_mode(kind: Any) ->
 
 def test_the_mode_is_put_back_after_an_error() -> None:
     model = DigitsNet()
-    with pytest.raises(wb.DimensionIndexError):
+    with pytest.raises(wb.DimensionIndexError), pytest.warns(TrainingModeWarning):
         Saliency(model).attribute(images(), target=10)
     assert model.training and model.bn2.training
 
@@ -160,7 +164,7 @@ def test_no_grad_around_does_not_matter(kind: Any) -> None:
 )
 def test_refusals(kind: Any, inputs: Any, target: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        kind(DigitsNet()).attribute(inputs(), target=target)
+        kind(DigitsNet().eval()).attribute(inputs(), target=target)
 
 
 @pytest.mark.parametrize("kind", METHOD_CLASSES)
@@ -168,7 +172,7 @@ def test_values_that_are_not_finite_are_counted(kind: Any) -> None:
     values = images().numpy().copy()
     values[0, 0, 0, :3], values[1, 0, 5, 5] = np.nan, np.inf
     with pytest.raises(ValueError, match="input 0 holds 3 NaN and 1 infinite of 1,568 values"):
-        kind(DigitsNet()).attribute(wb.from_numpy(values), target=1)
+        kind(DigitsNet().eval()).attribute(wb.from_numpy(values), target=1)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +237,7 @@ def test_attributions_that_do_not_add_up_are_warned_of() -> None:
 
 
 def test_explain_says_what_was_predicted_and_publishes_once() -> None:
-    model, x, seen = DigitsNet().eval(), images(3), []
+    model, x, seen = DigitsNet().eval().eval(), images(3), []
     stop = events.subscribe(AttributionResult, lambda source: seen.append(source))
     result = explain(model, x, class_names=[f"digit {i}" for i in range(10)])
     stop()
@@ -267,7 +271,7 @@ def test_a_result_knows_what_was_asked_so_that_it_can_be_asked_otherwise_without
 def test_explain_takes_targets_and_methods() -> None:
     x = images(2)
     for method in ("saliency", "input_x_gradient"):
-        result = explain(DigitsNet(), x, [4, 5], method=method)
+        result = explain(DigitsNet().eval(), x, [4, 5], method=method)
         assert (result.targets, result.delta, result.tolerance) == (((4,), (5,)), None, None)
     with pytest.warns(ConvergenceWarning, match="off by up to 2"):
         rough = explain(squares, rows([2.0]), n_steps=2, method="riemann_left")
@@ -294,7 +298,7 @@ def test_explain_refuses_and_publishes_nothing(options: Any, error: type[Excepti
     stop = events.subscribe(AttributionResult, lambda source: seen.append(source))
     try:
         with pytest.raises(error, match=words):
-            explain(DigitsNet(), images(), **options)
+            explain(DigitsNet().eval(), images(), **options)
     finally:
         stop()
     assert seen == []

@@ -1,7 +1,7 @@
 """Why a model answers as it does: how much each value of an input contributed, and how far to trust that.
 
 >>> import workbench as wb
->>> model = wb.models.DigitsNet()
+>>> model = wb.models.DigitsNet().eval()
 >>> images = wb.zeros(N=2, C=1, H=28, W=28)
 >>> wb.attribution.Saliency(model).attribute(images, target=3).names
 ('N', 'C', 'H', 'W')
@@ -9,10 +9,17 @@
 
 from __future__ import annotations
 
-from workbench.attribution.base import Attribution, ConvergenceWarning
+from workbench.attribution.base import (
+    Attribution,
+    ConvergenceWarning,
+    GradientAttribution,
+    InterruptedWarning,
+)
+from workbench.attribution.evaluation import Forecast
 from workbench.attribution.explain import explain
 from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
+from workbench.attribution.modes import TrainingModeWarning
 from workbench.attribution.result import AttributionResult
 from workbench.attribution.saliency import Saliency
 from workbench.base.public import words
@@ -21,9 +28,13 @@ __all__ = [
     "Attribution",
     "AttributionResult",
     "ConvergenceWarning",
+    "Forecast",
+    "GradientAttribution",
     "InputXGradient",
     "IntegratedGradients",
+    "InterruptedWarning",
     "Saliency",
+    "TrainingModeWarning",
     "explain",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.target import Target, parse_target
-from workbench.base.dims import unify_names
+from workbench.base.dims import near_miss, unify_names
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.value import dims_of, new
 from workbench.tensor import Tensor
 
-__all__ = ["Question", "ask"]
+__all__ = ["Over", "Question", "ask", "summed"]
 
 Array = np.ndarray[Any, Any]
+Over = str | tuple[str, ...] | list[str] | None
+"""Names of dims to sum attributions over."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,10 @@ class Question:
 
     method: str
     inputs: tuple[Tensor, ...]
-    """Floating point, off the tape; samples along dim 0."""
+    """Off the tape; samples along dim 0. Floating point, unless the method takes any numbers."""
     baselines: tuple[Array, ...]
-    """One for each input, of its type and number of dims; each size that of the input, or 1."""
+    """One for each input, of its type and number of dims; each size that of the input, or 1. Where the method draws
+    from a distribution of baselines, dim 0 is any number of them."""
     target: Target
     extra: tuple[Any, ...]
     """Further arguments of the model, which are not explained."""
@@ -51,10 +55,68 @@ class Question:
             for one in self.extra
         )
 
-    def named(self, arrays: Sequence[Array]) -> Any:
-        """Return one array an input as tensors with the inputs' names, in the form in which the inputs came."""
-        tensors = tuple(new(array, value._names) for array, value in zip(arrays, self.inputs, strict=True))
+    def tensors(self, values: Sequence[Array]) -> list[Tensor]:
+        """Return arrays, one an input, as tensors with the inputs' names."""
+        return [new(array, value._names) for array, value in zip(values, self.inputs, strict=True)]
+
+    def part(self, start: int, stop: int) -> tuple[list[Array], Array]:
+        """Return the inputs from `start` to `stop` as rows: one array an input, and the numbers of the samples."""
+        return [value.payload[start:stop] for value in self.inputs], np.arange(start, stop)
+
+    def baseline_part(self, start: int, stop: int) -> tuple[list[Array], Array]:
+        """Return the baselines of the samples from `start` to `stop`, as `part` does."""
+        shapes = [(stop - start, *value.shape[1:]) for value in self.inputs]
+        own = [one[start:stop] if len(one) == self.samples else one for one in self.baselines]
+        # Written out: a broadcast is read-only, and its entries share memory.
+        whole = [np.ascontiguousarray(np.broadcast_to(*both)) for both in zip(own, shapes, strict=True)]
+        return whole, np.arange(start, stop)
+
+    def full_baselines(self) -> list[Array]:
+        """Return the baselines broadcast to the inputs' shapes, without memory of their own."""
+        return [
+            np.broadcast_to(one, value.shape) for one, value in zip(self.baselines, self.inputs, strict=True)
+        ]
+
+    def named(self, arrays: Sequence[Array], over: Over = None) -> Any:
+        """Return one array an input as tensors with the inputs' names, in the form in which the inputs came.
+
+        `over` names dims to sum over; an input that has none of them stays as it is.
+
+        Raises:
+            DimensionError: no input has such a dim.
+        """
+        tensors = summed(self.tensors(arrays), over, self.method)
         return tensors[0] if self.single else tensors
+
+
+def summed(tensors: Sequence[Tensor], over: Over, method: str) -> tuple[Tensor, ...]:
+    """Return tensors summed over those dims that have one of the names `over`.
+
+    Raises:
+        DimensionError: none of the tensors has such a dim.
+
+    >>> import workbench as wb
+    >>> summed([wb.ones(N=2, C=3)], "C", "Saliency")[0].tolist()
+    [3.0, 3.0]
+    """
+    names = (over,) if isinstance(over, str) else tuple(over or ())
+    known = {name for one in tensors for name in one.names if name}
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{method}: over= is the name of a dim, or a tuple of names, got {name!r}")
+        if name not in known:
+            near = near_miss(name, known)
+            has = ", ".join(sorted(known)) or "none: give names, inputs.rename('N', 'C', …)"
+            raise DimensionError(
+                f"there is no dim {name!r} to sum over"
+                + (f"; did you mean {near!r}?" if near else f"; names are {has}"),
+                op=method,
+                operands=tuple(dims_of(one).operand("attributions") for one in tensors),
+            )
+    return tuple(
+        one.sum(tuple(name for name in names if name in one.names)) if set(names) & set(one.names) else one
+        for one in tensors
+    )
 
 
 def ask(
@@ -63,39 +125,54 @@ def ask(
     baselines: Any = None,
     target: Any = None,
     additional_forward_args: Any = None,
+    *,
+    any_type: bool = False,
+    distribution: bool = False,
 ) -> Question:
     """Check what was given and bring it into one form.
 
+    Inputs are floating point, unless the method takes `any_type`: it needs no gradients. With `distribution` each
+    baseline holds any number of samples to draw from, and may be a function that returns them, of the inputs or of
+    nothing.
+
     Raises:
         TypeError: inputs or baselines are not tensors.
-        DTypeError: inputs have no gradients, or targets are not whole numbers.
+        DTypeError: inputs have no gradients, targets are not whole numbers, or a baseline does not fit into the type
+            of its input.
         DimensionError: numbers of samples, sizes or names do not go together.
     """
     single = not isinstance(inputs, tuple)
     values = (inputs,) if single else inputs
     if not values:
         raise TypeError(f"{method}: there are no inputs; give a tensor, or a tuple of tensors")
-    checked = tuple(_check_input(method, value, position) for position, value in enumerate(values))
+    checked = tuple(_check_input(method, value, position, any_type) for position, value in enumerate(values))
     _check_samples(method, checked)
     # Captum's convention: a tuple is several arguments, anything else is one.
     extra = () if additional_forward_args is None else additional_forward_args
     return Question(
         method=method,
         inputs=checked,
-        baselines=_check_baselines(method, checked, baselines, single),
+        baselines=_check_baselines(method, checked, _called(baselines, inputs), single, distribution),
         target=parse_target(target, checked[0].shape[0], method),
         extra=extra if isinstance(extra, tuple) else (extra,),
         single=single,
     )
 
 
-def _check_input(method: str, value: Any, position: int) -> Tensor:
+def _called(baselines: Any, inputs: Any) -> Any:
+    """Return what a function of baselines returns."""
+    if not callable(baselines):
+        return baselines
+    return baselines(inputs) if inspect.signature(baselines).parameters else baselines()
+
+
+def _check_input(method: str, value: Any, position: int, any_type: bool) -> Tensor:
     if not isinstance(value, Tensor):
         raise TypeError(
             f"{method}: inputs are tensors, input {position} is a {type(value).__name__}; "
             "wb.tensor(...) or wb.from_numpy(...) makes one"
         )
-    if value.is_quantized or value.dtype.kind != "f":
+    if value.is_quantized or (value.dtype.kind not in "biuf" if any_type else value.dtype.kind != "f"):
         raise DTypeError(
             f"{method}: attributions need floating point inputs, input {position} is {value.dtype.name}. Cast it, "
             "inputs.float(); where it holds indices, explain what is looked up by them instead"
@@ -120,7 +197,7 @@ def _check_samples(method: str, inputs: tuple[Tensor, ...]) -> None:
 
 
 def _check_baselines(
-    method: str, inputs: tuple[Tensor, ...], baselines: Any, single: bool
+    method: str, inputs: tuple[Tensor, ...], baselines: Any, single: bool, distribution: bool
 ) -> tuple[Array, ...]:
     given = baselines
     if baselines is None:
@@ -133,24 +210,27 @@ def _check_baselines(
             f"{count} baselines for {len(inputs)} inputs: give a tuple with one for each input, or None for zeros",
             op=method,
         )
-    return tuple(_baseline(method, value, one) for value, one in zip(inputs, given, strict=True))
+    return tuple(
+        _baseline(method, value, one, distribution) for value, one in zip(inputs, given, strict=True)
+    )
 
 
-def _baseline(method: str, value: Tensor, baseline: Any) -> Array:
+def _baseline(method: str, value: Tensor, baseline: Any, distribution: bool) -> Array:
     """Return one input's baseline as an array that broadcasts to it."""
     dtype = value.payload.dtype
     if baseline is None:
         baseline = 0.0
     if isinstance(baseline, int | float) and not isinstance(baseline, bool):
         # Broadcast where it is used: a whole array of one number need not be kept.
-        return np.full((1,) * value.ndim, baseline, dtype)
+        return _as_type(method, np.full((1,) * value.ndim, baseline), dtype)
     if not isinstance(baseline, Tensor):
         raise TypeError(
             f"{method}: a baseline is a number or a tensor, got {type(baseline).__name__}; wb.from_numpy(...) makes one"
         )
     operands = (dims_of(value).operand("inputs"), dims_of(baseline).operand("baselines"))
     fits = baseline.ndim == value.ndim and all(
-        size in (1, wanted) for size, wanted in zip(baseline.shape, value.shape, strict=True)
+        size in (1, wanted) or (distribution and not axis and size)
+        for axis, (size, wanted) in enumerate(zip(baseline.shape, value.shape, strict=True))
     )
     if not fits:
         one_sample = baseline.shape == value.shape[1:]
@@ -171,4 +251,16 @@ def _baseline(method: str, value: Tensor, baseline: Any) -> Array:
             operands=operands,
             fix=f"baselines.rename({', '.join(map(repr, value.names))})",
         ) from None
-    return np.asarray(baseline.detach().numpy(force=True), dtype)
+    return _as_type(method, baseline.detach().numpy(force=True), dtype)
+
+
+def _as_type(method: str, baseline: Array, dtype: Any) -> Array:
+    """Return a baseline in the type of its input."""
+    with np.errstate(invalid="ignore"):  # of NaN as a whole number, which is refused below
+        found = baseline.astype(dtype)
+    if dtype.kind != "f" and not np.array_equal(found, baseline):
+        raise DTypeError(
+            f"{method}: the baseline holds values that {dtype.name}, the type of its input, does not have; give "
+            "whole numbers that fit"
+        )
+    return found

@@ -10,16 +10,39 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.attribution.arguments import Question
-from workbench.attribution.gradients import evaluating
+from workbench.attribution.arguments import Over, Question, ask, summed
+from workbench.attribution.evaluation import Evaluation, Forecast, forecasting
+from workbench.attribution.modes import evaluating, outside
+from workbench.core.value import new
+from workbench.tensor import Tensor
 
-__all__ = ["Answer", "Attribution", "ConvergenceWarning", "check_finite", "warn_of_delta"]
+__all__ = [
+    "Answer",
+    "Attribution",
+    "ConvergenceWarning",
+    "GradientAttribution",
+    "InterruptedWarning",
+    "check_finite",
+    "tolerance_of",
+    "total_of",
+    "warn_of",
+]
 
 Array = np.ndarray[Any, Any]
+
+TOLERANCE = 0.05
+"""Share of the output's change that a delta may be, as the authors of Integrated Gradients advise."""
+
+LEAST_TOLERANCE = 1e-3
+"""A delta below this is rounding, however small the change."""
 
 
 class ConvergenceWarning(UserWarning):
     """Attributions do not add up to what they explain."""
+
+
+class InterruptedWarning(UserWarning):
+    """A run was ended before its last row; the attributions are of what was done until then."""
 
 
 @dataclass(frozen=True)
@@ -27,34 +50,61 @@ class Answer:
     """Attributions as arrays, and what is known of how good they are."""
 
     attributions: list[Array]
-    """One for each input, of its shape and type."""
+    """One for each input, of its shape and type; of a layer one for each of its tensors."""
     scores: Array | None = None
     """The model's whole output for the inputs, where the method computed it."""
     delta: Array | None = None
     """float64 [N]: Σ attributions − (F(input) − F(baseline)); None where the method promises no sum."""
     tolerance: Array | None = None
     """float64 [N]: a delta beyond this is worth a warning."""
+    interrupted: bool = False
+    """Whether the run was ended before its last row."""
+    progress: float = 1.0
+    """Which share of the rows went through the model."""
+    names: tuple[tuple[str | None, ...], ...] | None = None
+    """Names of the dims of each attribution where they are not those of the inputs: those of a layer."""
+    single: bool | None = None
+    """Whether a single tensor is answered, where that is not as the inputs came."""
 
 
 class Attribution(ABC):
     """A way to say how much each value of an input contributed to one number of a model's output.
 
-    `forward` is a module, or any function from inputs [N, …] to outputs [N, …]. A module runs in evaluation mode, so
-    that no sample's attributions depend on the others; each part's mode is put back. Parameters collect no gradients.
+    `forward_func` is a module, or any function from inputs [N, …] to outputs [N, …]. A module runs in evaluation mode,
+    so that no sample's attributions depend on the others; each part's mode is put back, and a `TrainingModeWarning`
+    says where one was in training. Parameters collect no gradients.
+
+    A method has a `name`, `attribute` with the arguments of its equation, which makes a question of them
+    (`workbench.attribution.arguments.ask`), and `_compute`, which answers it: its rows go through the model by an
+    `Evaluation`, which `evaluation` makes.
 
     Raises:
-        TypeError: `forward` cannot be called.
+        TypeError: `forward_func` cannot be called.
     """
 
     name: ClassVar[str]
     """What the method is called."""
 
-    def __init__(self, forward: Callable[..., Any]) -> None:
-        if not callable(forward):
+    multiplies_by_inputs: bool = False
+    """Whether attributions are in units of the output (a share of it), not of its gradient."""
+
+    def __init__(self, forward_func: Callable[..., Any]) -> None:
+        if not callable(forward_func):
             raise TypeError(
-                f"{type(self).__name__}: forward is a module or a function, a {type(forward).__name__} cannot be called"
+                f"{type(self).__name__}: forward is a module or a function, a {type(forward_func).__name__} cannot be "
+                "called"
             )
-        self.forward = forward
+        self.forward_func = forward_func
+        self._running: list[Evaluation] = []
+
+    @property
+    def forward(self) -> Callable[..., Any]:
+        """The model: what `forward_func` is called here."""
+        return self.forward_func
+
+    def attribute(self, inputs: Any, *arguments: Any, **settings: Any) -> Any:
+        """Return the attributions of `inputs`; each method has its own arguments."""
+        raise TypeError(f"{type(self).__name__} has no attribute() of its own")
 
     def answer(self, question: Question, **settings: Any) -> Answer:
         """Return the answer to a checked question.
@@ -63,17 +113,121 @@ class Attribution(ABC):
             ValueError: inputs or baselines hold NaN or infinite values, or gradients came out so.
         """
         check_finite(question)
+        try:
+            with evaluating(self.forward):
+                return self._compute(question, **settings)
+        finally:
+            self._running.clear()
+
+    def evaluation(
+        self,
+        question: Question,
+        memory: int | str | None = None,
+        internal_batch_size: int | None = None,
+        show_progress: bool = False,
+    ) -> Evaluation:
+        """Return how the rows of a question go through the model, which `stop` ends."""
+        made = Evaluation(question, self.forward, memory, internal_batch_size, show_progress)
+        self._running.append(made)
+        return made
+
+    def stop(self) -> None:
+        """End what runs after its current batch, from another thread; the run answers with what it has so far."""
+        for one in list(self._running):
+            one.stop()
+
+    def forecast(self, *arguments: Any, **settings: Any) -> Forecast:
+        """Return what `attribute` with the same arguments would take, from a few of its rows.
+
+        >>> import workbench as wb
+        >>> method = wb.attribution.IntegratedGradients(lambda x: (x * x).sum(1))
+        >>> method.forecast(wb.ones(2, 3), n_steps=20).rows
+        44
+        """
+        with forecasting() as planned, warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self.attribute(*arguments, **settings)
+        return Forecast(
+            sum(one.rows for one in planned),
+            max((one.batch for one in planned), default=0),
+            sum(one.seconds for one in planned),
+            max((one.bytes for one in planned), default=0),
+        )
+
+    def has_convergence_delta(self) -> bool:
+        """Return whether the method promises that attributions add up, and says by how much they do not."""
+        return False
+
+    def compute_convergence_delta(
+        self,
+        attributions: Any,
+        start_point: Any,
+        end_point: Any,
+        target: Any = None,
+        additional_forward_args: Any = None,
+    ) -> Tensor:
+        """Return by how much attributions do not add up, ``Σ attributions − (F(end) − F(start))``, float64 [N].
+
+        Raises:
+            DimensionError: there are not attributions for each sample, or start and end do not go together.
+        """
+        question = ask(
+            type(self).__name__, end_point, start_point, target, additional_forward_args, any_type=True
+        )
+        parts = attributions if isinstance(attributions, tuple) else (attributions,)
+        sums = total_of([one.detach().numpy(force=True) for one in parts])
         with evaluating(self.forward):
-            return self._compute(question, **settings)
+            evaluation = Evaluation(question, self.forward)
+            change = evaluation.at_inputs()[0].astype(np.float64) - evaluation.at_baselines()
+        return new(sums - change)
+
+    def respond(
+        self, question: Question, answer: Answer, over: Over = None, return_delta: bool = False
+    ) -> Any:
+        """Return an answer as `attribute` does: tensors with names, summed `over` dims, with the delta if asked.
+
+        Warns of a delta over its tolerance, unless the delta is returned, and of an interruption.
+        """
+        if answer.names is None:
+            found = question.named(answer.attributions, over)
+        else:
+            pairs = zip(answer.attributions, answer.names, strict=True)
+            tensors = summed([new(array, names) for array, names in pairs], over, question.method)
+            found = tensors[0] if answer.single else tensors
+        warn_of(question.method, answer, delta=not return_delta)
+        if not return_delta:
+            return found
+        assert answer.delta is not None
+        return found, new(answer.delta)
 
     @abstractmethod
     def _compute(self, question: Question, **settings: Any) -> Answer:
         """Return the answer to a checked question; the model is in evaluation mode."""
 
 
-def warn_of_delta(method: str, answer: Answer) -> None:
-    """Warn the caller's caller where attributions do not add up to what they explain."""
-    if answer.delta is None or answer.tolerance is None:
+class GradientAttribution(Attribution):
+    """A method that reads gradients: inputs are floating point, and the model must be differentiable."""
+
+
+def total_of(arrays: list[Array]) -> Array:
+    """Return the sum of all attributions of each sample, float64 [N]."""
+    return np.asarray(sum(one.reshape(len(one), -1).sum(axis=1, dtype=np.float64) for one in arrays))
+
+
+def tolerance_of(change: Array) -> Array:
+    """Return how large a delta may be before it is worth a warning, for the output's change [N]."""
+    return np.maximum(TOLERANCE * np.abs(change), LEAST_TOLERANCE)
+
+
+def warn_of(method: str, answer: Answer, delta: bool = True) -> None:
+    """Warn, at the line that asked, of an answer that is not whole or whose attributions do not add up."""
+    if answer.interrupted:
+        warnings.warn(
+            f"{method} was stopped after {answer.progress:.0%} of its rows; the attributions are of those alone",
+            InterruptedWarning,
+            stacklevel=outside(),
+        )
+    if not delta or answer.delta is None or answer.tolerance is None:
         return
     over = int((np.abs(answer.delta) > answer.tolerance).sum())
     if over:
@@ -81,7 +235,7 @@ def warn_of_delta(method: str, answer: Answer) -> None:
             f"{method}: the attributions of {over} of {len(answer.delta)} samples do not add up to the output's "
             f"change, off by up to {np.abs(answer.delta).max():.3g}; take more steps, e.g. n_steps=200",
             ConvergenceWarning,
-            stacklevel=3,  # over this and the method, to the line that asked
+            stacklevel=outside(),
         )
 
 
@@ -90,6 +244,8 @@ def check_finite(question: Question) -> None:
     arrays = [("input", one.numpy()) for one in question.inputs]
     arrays += [("baseline", one) for one in question.baselines]
     for position, (kind, array) in enumerate(arrays):
+        if array.dtype.kind != "f":
+            continue
         finite = int(np.isfinite(array).sum())
         if finite != array.size:
             nan = int(np.isnan(array).sum())

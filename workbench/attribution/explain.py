@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.attribution.arguments import Question, ask
-from workbench.attribution.base import Attribution, warn_of_delta
-from workbench.attribution.gradients import evaluating, outputs
+from workbench.attribution.base import Attribution, warn_of
+from workbench.attribution.evaluation import Evaluation, run_rows
 from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
+from workbench.attribution.modes import evaluating
 from workbench.attribution.quadrature import METHODS as RULES
 from workbench.attribution.result import AttributionResult, check_class_names
 from workbench.attribution.saliency import Saliency
@@ -94,7 +95,7 @@ def explain(
         targets = _preferred(model, question)
         question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args)
     answer = attribution.answer(question, **chosen)
-    warn_of_delta(kind.__name__, answer)
+    warn_of(kind.__name__, answer)
     seconds = time.perf_counter() - start
     # Methods that go back from the output have not kept it.
     scores = answer.scores
@@ -158,7 +159,7 @@ def _settings(kind: type[Attribution], given: dict[str, Any]) -> dict[str, Any]:
 
 def _preferred(model: Callable[..., Any], question: Question) -> Any:
     """Return the class that the model prefers for each sample; None where it gives one number only."""
-    scores = _scores(model, question, any_output=True)
+    scores = _scores(model, question)
     # One number a sample needs no target.
     if scores[0].size == 1:
         return None
@@ -171,11 +172,15 @@ def _preferred(model: Callable[..., Any], question: Question) -> Any:
     return [int(one) for one in scores.argmax(axis=1)]
 
 
-def _scores(model: Callable[..., Any], question: Question, any_output: bool = False) -> Any:
+def _scores(model: Callable[..., Any], question: Question) -> Any:
     """Return the model's whole output for the inputs."""
-    values = [one.payload for one in question.inputs]
+    evaluation = Evaluation(question, model)
+
+    def run(values: Any, rows: Any) -> list[Any]:
+        return [run_rows(model, question, values, rows).numpy(force=True)]
+
     with evaluating(model):
-        return outputs(model, question, values, selecting=not any_output)[1]
+        return evaluation.gather(evaluation.stream(question.samples, question.part, run, "outputs"))[0]
 
 
 def _targets(question: Question) -> tuple[tuple[int, ...], ...]:
@@ -186,7 +191,7 @@ def _targets(question: Question) -> tuple[tuple[int, ...], ...]:
 
 def _text(chosen: dict[str, Any], baselines: Any, kind: type[Attribution]) -> dict[str, str]:
     """Return the settings that matter to a reader, as text."""
-    text = {name: str(value) for name, value in chosen.items() if value is not None}
+    text = {name: str(value) for name, value in _telling(chosen).items()}
     if kind is IntegratedGradients:
         text["baseline"] = (
             "zeros"
@@ -196,6 +201,15 @@ def _text(chosen: dict[str, Any], baselines: Any, kind: type[Attribution]) -> di
             else "tensor"
         )
     return text
+
+
+def _telling(chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that say something: not those that are off, of how a run goes on."""
+    return {
+        name: value
+        for name, value in chosen.items()
+        if value is not None and not (name == "show_progress" and not value)
+    }
 
 
 def _name_of(model: Any) -> str:
@@ -209,6 +223,6 @@ def _code(kind: type[Attribution], chosen: dict[str, Any], baselines: bool) -> s
     chosen = dict(chosen)
     rule = chosen.pop("method", DEFAULT_RULE)
     name = name if rule == DEFAULT_RULE else rule
-    settings = "".join(f", {key}={value!r}" for key, value in chosen.items() if value is not None)
+    settings = "".join(f", {key}={value!r}" for key, value in _telling(chosen).items())
     settings += ", baselines=baselines" if baselines else ""
     return f"wb.attribution.explain(model, inputs, targets, method={name!r}{settings})"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.attribution.arguments import Question, ask
-from workbench.attribution.base import Answer, Attribution
-from workbench.attribution.gradients import gradients_at_inputs
+from workbench.attribution.arguments import Over, Question, ask
+from workbench.attribution.base import Answer, GradientAttribution
 
 __all__ = ["InputXGradient"]
 
 
-class InputXGradient(Attribution):
+class InputXGradient(GradientAttribution):
     """What each value of the input would contribute to a linear model of the same gradient, ``x · ∂F/∂x``.
 
     Source: Shrikumar, Greenside, Kundaje: Not Just a Black Box (2016).
@@ -23,13 +22,22 @@ class InputXGradient(Attribution):
     """
 
     name = "Input × Gradient"
+    multiplies_by_inputs = True
 
-    def attribute(self, inputs: Any, target: Any = None, additional_forward_args: Any = None) -> Any:
+    def attribute(
+        self,
+        inputs: Any,
+        target: Any = None,
+        additional_forward_args: Any = None,
+        *,
+        over: Over = None,
+        memory: int | str | None = None,
+    ) -> Any:
         """Return the inputs times the gradients of the target, of the inputs' shape and names."""
         question = ask(type(self).__name__, inputs, None, target, additional_forward_args)
-        return question.named(self.answer(question).attributions)
+        return self.respond(question, self.answer(question, memory=memory), over)
 
-    def _compute(self, question: Question) -> Answer:  # type: ignore[override]
-        found = gradients_at_inputs(self.forward, question)
-        pairs = zip(question.inputs, found, strict=True)
-        return Answer([value.numpy() * gradient for value, gradient in pairs])
+    def _compute(self, question: Question, memory: int | str | None = None) -> Answer:  # type: ignore[override]
+        evaluation = self.evaluation(question, memory)
+        pairs = zip(question.inputs, evaluation.input_gradients(), strict=True)
+        return Answer([value.numpy() * gradient for value, gradient in pairs], **evaluation.state())

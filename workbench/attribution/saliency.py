@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from workbench.attribution.arguments import Question, ask
-from workbench.attribution.base import Answer, Attribution
-from workbench.attribution.gradients import gradients_at_inputs
+from workbench.attribution.arguments import Over, Question, ask
+from workbench.attribution.base import Answer, GradientAttribution
 
 __all__ = ["Saliency"]
 
 
-class Saliency(Attribution):
+class Saliency(GradientAttribution):
     """How steeply the output changes with each value of the input, ``|∂F/∂x|``.
 
     Source: Simonyan, Vedaldi, Zisserman: Deep Inside Convolutional Networks (2013).
@@ -27,12 +26,22 @@ class Saliency(Attribution):
     name = "Saliency"
 
     def attribute(
-        self, inputs: Any, target: Any = None, abs: bool = True, additional_forward_args: Any = None
+        self,
+        inputs: Any,
+        target: Any = None,
+        abs: bool = True,
+        additional_forward_args: Any = None,
+        *,
+        over: Over = None,
+        memory: int | str | None = None,
     ) -> Any:
         """Return the gradients of the target, of the inputs' shape and names; without their signs if `abs`."""
         question = ask(type(self).__name__, inputs, None, target, additional_forward_args)
-        return question.named(self.answer(question, abs=abs).attributions)
+        return self.respond(question, self.answer(question, abs=abs, memory=memory), over)
 
-    def _compute(self, question: Question, abs: bool = True) -> Answer:  # type: ignore[override]
-        found = gradients_at_inputs(self.forward, question)
-        return Answer([np.abs(one) for one in found] if abs else found)
+    def _compute(  # type: ignore[override]
+        self, question: Question, abs: bool = True, memory: int | str | None = None
+    ) -> Answer:
+        evaluation = self.evaluation(question, memory)
+        found = evaluation.input_gradients()
+        return Answer([np.abs(one) for one in found] if abs else found, **evaluation.state())

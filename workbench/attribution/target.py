@@ -65,11 +65,11 @@ def _place(target: Any, method: str) -> tuple[int, ...]:
     return tuple(operator.index(entry) for entry in entries)
 
 
-def check_output(output: Any, rows: Array, method: str) -> None:
-    """Raise where `output` does not hold floating point numbers for each of `rows`."""
+def check_output(output: Any, rows: Array, method: str, gradients: bool = True) -> None:
+    """Raise where `output` does not hold numbers for each of `rows`, floating point if there are to be `gradients`."""
     if not isinstance(output, Tensor):
         raise TypeError(f"{method}: the model must return a tensor, it returned {type(output).__name__}")
-    if output.is_quantized or output.dtype.kind != "f":
+    if gradients and (output.is_quantized or output.dtype.kind != "f"):
         raise DTypeError(
             f"{method}: the model's output is {output.dtype.name}, which has no gradients; explain its scores"
         )
@@ -82,14 +82,18 @@ def check_output(output: Any, rows: Array, method: str) -> None:
         )
 
 
-def select(output: Any, target: Target, rows: Array, method: str) -> tuple[Array, ...]:
+def select(
+    output: Any, target: Target, rows: Array, method: str, gradients: bool = True
+) -> tuple[Array, ...]:
     """Return where in `output` the explained number of each of `rows` is, as an index into the output's array.
+
+    Without `gradients` an output of whole numbers will do.
 
     Raises:
         DimensionError: the target does not pick one number a sample.
         DimensionIndexError: the target is out of range.
     """
-    check_output(output, rows, method)
+    check_output(output, rows, method, gradients)
     each = np.arange(len(rows))
     sizes = tuple(output.shape[1:])
     if target is None:
