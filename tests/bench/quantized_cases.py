@@ -14,7 +14,7 @@ from torch.ao import quantization as torch_quantization
 
 import workbench as wb
 from tests.bench.measure import Case, Work
-from workbench.base.dtypes import quint4x2
+from workbench.base.dtypes import quint4x2, quint8
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.value import new
 from workbench.ops.quantized.recurrent import recurrent_dynamic
@@ -85,6 +85,22 @@ def _lstm(steps: int) -> Callable[[], tuple[Work, Work]]:
     return make
 
 
+def _average_pooling() -> tuple[Work, Work]:
+    """As convolutions leave their codes: channels last."""
+    image = torch.from_numpy(_values(8, 64, 56, 56)).contiguous(memory_format=torch.channels_last)
+    theirs = torch.quantize_per_tensor(image, 0.02, 120, torch.quint8)
+    codes = np.ascontiguousarray(theirs.int_repr().permute(0, 2, 3, 1).numpy()).transpose(0, 3, 1, 2)
+    ours = new(QuantizedArray(codes, 0.02, 120, quint8))
+
+    def run_ours() -> None:
+        wb.nn.functional.avg_pool2d(ours, 3, 2, 1)
+
+    def run_theirs() -> None:
+        torch.nn.functional.avg_pool2d(theirs, 3, 2, 1)
+
+    return run_ours, run_theirs
+
+
 def _four_bits() -> tuple[Work, Work]:
     random = np.random.default_rng(0)
     codes = random.integers(0, 16, (1024, 4096)).astype(np.uint8)
@@ -142,6 +158,9 @@ def quantized_cases() -> Iterator[Case]:
             _lstm(steps),
             alone=True,
         )
+    yield Case(
+        "average pooling 3x3 of 8 images of codes", "PyTorch, quint8", 1.0, _average_pooling, alone=True
+    )
     yield Case("4-bit weight-only linear 1024x4096, batch 1", "the same in float32", 0.4, _four_bits)
     yield Case(
         "MiniLM of 4 sentences of 32 words, dynamic int8, compiled",

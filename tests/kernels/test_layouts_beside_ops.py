@@ -26,6 +26,7 @@ from workbench.kernels.fourier import from_half, half, takes_from_half, takes_ha
 
 GEOMETRY: dict[str, Any] = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
 CODES: dict[str, Any] = {"x_scale": 0.1, "x_zero_point": 3, "scale": 0.2, "zero_point": 5}
+WINDOWS = np.array([(0, 2), (3, 6)]), np.array([(0, 1, 5), (4, 3, 8)])
 WINDOW = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1)}
 
 
@@ -86,13 +87,13 @@ CASES: dict[str, tuple[Callable[[], tuple[Callable[..., Any], Callable[..., bool
     "average_codes": (
         lambda: _of_kernel("average_codes"),
         (
-            (codes(3, 17, 6, 8), (((0, 2), (3, 6)), ((0, 1, 5), (4, 3, 8))), np.full((2, 3), 0.1, np.float32), 3),
+            (codes(3, 17, 6, 8), WINDOWS, np.full((2, 3), 0.1, np.float32), 3),
             {},
         ),
     ),
     "signed average_codes": (
         lambda: _of_kernel("average_codes"),
-        ((codes(2, 5, 9, dtype="i1"), (((0, 4), (4, 9)),), np.full(2, 0.25, np.float32), -3), {}),
+        ((codes(2, 5, 9, dtype="i1"), (np.array([(0, 4), (4, 9)]),), np.full(2, 0.25, np.float32), -3), {}),
     ),
     "quantized_max_pool2d": (lambda: _of_kernel("quantized_max_pool2d"), ((codes(3, 17, 6, 8),), WINDOW)),
     "PackedConv2d": (

@@ -226,10 +226,20 @@ def test_means_of_windows_of_codes(kind: Any, shape: tuple[int, ...], lay: Calla
     random = np.random.default_rng(shape)
     x = random.integers(0, 256, shape).astype(np.uint8).view(kind)
     edges = tuple(
-        (tuple(range(0, size - 1, 2)), tuple(min(one + 3, size) for one in range(0, size - 1, 2)))
+        np.array([range(0, size - 1, 2), [min(one + 3, size) for one in range(0, size - 1, 2)]])
         for size in shape[2:]
     )
-    factors = np.float32(1) / random.integers(1, 9, [len(one[0]) for one in edges]).astype(np.float32)
+    check_means(x, edges, kind, lay)
+    check_means(x, tuple(np.array([[0], [size]]) for size in shape[2:]), kind, lay)
+    # Whole rows of some planes, and nothing.
+    check_means(
+        x, (*(np.array([[0, 1], [1, 1]]) for _ in shape[3:]), np.array([[0], [shape[-1]]])), kind, lay
+    )
+
+
+def check_means(x: Any, edges: Any, kind: Any, lay: Callable[[Any], Any]) -> None:
+    random = np.random.default_rng(x.shape)
+    factors = np.float32(1) / random.integers(1, 9, [one.shape[1] for one in edges]).astype(np.float32)
     for zero in (0, 7, -3) if kind is np.int8 else (0, 7, 255):
         found = kernels.lookup("average_codes").run(lay(x), edges, factors, zero)
         assert found.dtype == kind
@@ -239,17 +249,18 @@ def test_means_of_windows_of_codes(kind: Any, shape: tuple[int, ...], lay: Calla
 @pytest.mark.parametrize(
     ("edges", "factors", "message"),
     [
-        ((((0,), (5,)),), np.ones(1), "a window of codes from 0 to 5 does not lie within 4"),
-        ((((-1,), (2,)),), np.ones(1), "a window of codes from -1 to 2"),
-        ((((2,), (1,)),), np.ones(1), "a window of codes from 2 to 1"),
-        ((((0, 1), (2,)),), np.ones(1), "as many beginnings as ends"),
-        ((((0,), (2,)),), np.ones(2), r"factors of means have shape \[2\]; expected \[1\]"),
+        (([[0], [5]],), np.ones(1), "a window of codes from 0 to 5 does not lie within 4"),
+        (([[-1], [2]],), np.ones(1), "a window of codes from -1 to 2"),
+        (([[2], [1]],), np.ones(1), "a window of codes from 2 to 1"),
+        (([[0, 1]],), np.ones(1), "a beginning and an end each"),
+        (([[0], [2]],), np.ones(2), r"factors of means have shape \[2\]; expected \[1\]"),
         ((), np.ones(()), r"of \[1, 2, 4\] with 0"),
     ],
 )
 def test_windows_that_are_refused(edges: Any, factors: Any, message: str) -> None:
+    windows = tuple(np.array(one) for one in edges)
     with pytest.raises(ValueError, match=message):
-        kernels.lookup("average_codes").run(codes((1, 2, 4), 9), edges, factors.astype(np.float32), 0)
+        kernels.lookup("average_codes").run(codes((1, 2, 4), 9), windows, factors.astype(np.float32), 0)
 
 
 def test_quantized_max_pool(lay: Callable[[Any], Any]) -> None:

@@ -10,6 +10,12 @@ struct CodesBox {
     std::int64_t channels;
 };
 
+// Windows over three spatial dims of a plane that lies row by row: where they begin and end along each.
+struct CodesWindows {
+    std::int64_t sizes[3], places[3];
+    const std::int64_t *begins[3], *ends[3];
+};
+
 // What sums become: codes from `low` on of the sum times a factor, and the zero point.
 struct CodesMean {
     float factor, low;

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from workbench.base.dims import Dims
 from workbench.base.dtypes import DType, half_width
 from workbench.base.errors import DimensionError
@@ -24,7 +22,7 @@ from workbench.core.tape import Call
 from workbench.core.value import new
 from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes
-from workbench.ops.nn.pool.means import averaged
+from workbench.ops.nn.pool.means import averaged, even_shares_of_codes
 
 __all__ = [
     "ADAPTIVE_AVG_POOL",
@@ -90,17 +88,8 @@ def _forward(x: Any, sizes: Sizes) -> Any:
 
 
 def _of_codes(op: Op, q: Any, sizes: Sizes) -> Any:
-    edges = []
-    counts: Any = np.ones((), np.float32)
-    for size, out in zip(q.shape[2:], sizes, strict=True):
-        places = range(out)
-        start, end = (
-            (place * size // out for place in places),
-            (-(-(place + 1) * size // out) for place in places),
-        )
-        edges.append((tuple(start), tuple(end)))
-        counts = counts[..., None] * (np.array(edges[-1][1]) - np.array(edges[-1][0])).astype(np.float32)
-    return averaged(op, q, tuple(edges), counts, sizes=sizes)
+    edges, factors = even_shares_of_codes(q.shape[2:], sizes)
+    return averaged(op, q, edges, factors, sizes=sizes)
 
 
 def _backward(g: Any, input_shape: Sizes, sizes: Sizes) -> Any:

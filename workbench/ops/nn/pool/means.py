@@ -12,10 +12,18 @@ from workbench.base.symbolic_size import remembered
 from workbench.core.quantized_rules import computed
 from workbench.ops.nn.conv.window_geometry import Sizes, output_size
 
-__all__ = ["Edges", "average_codes", "averaged", "divisor", "window_edges", "windows_of_codes"]
+__all__ = [
+    "Edges",
+    "average_codes",
+    "averaged",
+    "divisor",
+    "even_shares_of_codes",
+    "window_edges",
+    "windows_of_codes",
+]
 
-Edges = tuple[tuple[int, ...], tuple[int, ...]]
-"""Where the windows along one dim begin and end, within it."""
+Edges = np.ndarray[Any, Any]
+"""Where the windows along one dim begin, and where they end, within it: int64 [2, places]."""
 
 _KERNEL = kernels.lookup("average_codes")
 
@@ -26,7 +34,8 @@ def average_codes(codes: Any, edges: tuple[Edges, ...], factors: Any, zero_point
     `factors` are float32, with a dim for each of `edges`: 1 / count of each window. PyTorch rounds so where values lie
     row by row; halves of channels-last ones go otherwise in most channels there.
 
-    >>> average_codes(np.array([[[1, 2, 4, 9]]], np.uint8), (((0, 2), (2, 4)),), np.full(2, 0.5, np.float32), 0)
+    >>> windows = np.array([(0, 2), (2, 4)])
+    >>> average_codes(np.array([[[1, 2, 4, 9]]], np.uint8), (windows,), np.full(2, 0.5, np.float32), 0)
     array([[[2, 6]]], dtype=uint8)
     """
     sums = codes.astype(np.int64) - zero_point
@@ -42,13 +51,13 @@ def average_codes(codes: Any, edges: tuple[Edges, ...], factors: Any, zero_point
 def window_edges(sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, ceil: bool) -> tuple[Edges, ...]:
     """Return where the windows of a pooling begin and end in each dim, without what lies in the padding.
 
-    >>> window_edges((5,), (3,), (2,), (1,), False)
-    (((0, 1, 3), (2, 4, 5)),)
+    >>> window_edges((5,), (3,), (2,), (1,), False)[0].tolist()
+    [[0, 1, 3], [2, 4, 5]]
     """
     found = []
     for size, k, s, p in zip(sizes, kernel, stride, padding, strict=True):
-        first = [place * s - p for place in range(output_size(size, k, s, p, 1, ceil))]
-        found.append((tuple(max(one, 0) for one in first), tuple(min(one + k, size) for one in first)))
+        first = np.arange(output_size(size, k, s, p, 1, ceil), dtype=np.int64) * s - p
+        found.append(np.stack([np.maximum(first, 0), np.minimum(first + k, size)]))
     return tuple(found)
 
 
@@ -80,21 +89,42 @@ def divisor(
 def windows_of_codes(
     sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, ceil: bool, pad: bool, override: int | None
 ) -> tuple[tuple[Edges, ...], Any]:
-    """Return where the windows of a pooling lie, and what the sum of each is divided by."""
+    """Return where the windows of a pooling lie, and what the sum of each is multiplied by."""
     edges = window_edges(sizes, kernel, stride, padding, ceil)
-    out = tuple(len(first) for first, _ in edges)
-    return edges, divisor(sizes, out, kernel, stride, padding, pad, override, np.dtype(np.float32))
+    out = tuple(one.shape[1] for one in edges)
+    counts = divisor(sizes, out, kernel, stride, padding, pad, override, np.dtype(np.float32))
+    return edges, _factors(out, counts)
 
 
-def averaged(op: Any, q: QuantizedArray, edges: tuple[Edges, ...], counts: Any, **params: Any) -> Any:
-    """Return the means of the windows of a quantized payload: sums of `counts` values, which broadcast against them.
+@remembered(256)
+def even_shares_of_codes(sizes: Sizes, out: Sizes) -> tuple[tuple[Edges, ...], Any]:
+    """Return the same of as many windows as asked for, which together see all values.
+
+    >>> edges, factors = even_shares_of_codes((5,), (2,))
+    >>> edges[0].tolist(), factors.round(3).tolist()
+    ([[0, 2], [3, 5]], [0.3330000042915344, 0.3330000042915344])
+    """
+    edges = []
+    counts: Any = np.ones((), np.float32)
+    for size, many in zip(sizes, out, strict=True):
+        places = np.arange(many, dtype=np.int64)
+        edges.append(np.stack([places * size // many, -(-(places + 1) * size // many)]))
+        counts = counts[..., None] * (edges[-1][1] - edges[-1][0]).astype(np.float32)
+    return tuple(edges), _factors(out, counts)
+
+
+def _factors(out: Sizes, counts: Any) -> Any:
+    found = np.broadcast_to(np.float32(1) / np.asarray(counts, np.float32), out)
+    return np.ascontiguousarray(found)
+
+
+def averaged(op: Any, q: QuantizedArray, edges: tuple[Edges, ...], factors: Any, **params: Any) -> Any:
+    """Return the means of the windows of a quantized payload, whose sums are multiplied by `factors`.
 
     `params` are those of the op, which computes what is not of bytes under one scale.
     """
     if not (q.per_tensor and q.dtype.bits == 8):
         return computed(op, q, **params)
-    sizes = tuple(len(start) for start, _ in edges)
-    factors = np.broadcast_to(np.float32(1) / np.asarray(counts, np.float32), sizes)
-    given = (q.codes, edges, np.ascontiguousarray(factors), int(q.zero_point))
+    given = (q.codes, edges, factors, int(q.zero_point))
     run = average_codes if _KERNEL is None or not _KERNEL.accepts(*given) else _KERNEL.run
     return QuantizedArray.own(run(*given), q.scale, q.zero_point, q.dtype)

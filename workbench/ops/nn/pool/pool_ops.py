@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
+from workbench.base.symbolic_size import remembered
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -30,8 +31,27 @@ from workbench.ops.nn.pool.means import averaged, divisor, windows_of_codes
 def _pooled_dims(
     op: str, x: Dims, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> Dims:
-    n = len(kernel)
-    check_layout(op, x, n)
+    check_layout(op, x, len(kernel))
+    sizes = _places(op, x.sizes[2:], kernel, stride, padding, dilation, ceil_mode)
+    if sizes is None:
+        sizes = tuple(
+            output_size(*each, ceil_mode)
+            for each in zip(x.sizes[2:], kernel, stride, padding, dilation, strict=True)
+        )
+        raise DimensionError(
+            f"Given input size {list(x.sizes[1:])}, calculated output size {[x.sizes[1], *sizes]}: "
+            "output size is too small.",
+            op=op,
+            operands=(x.operand("input", range(2, len(kernel) + 2)),),
+        )
+    return Dims(x.names, (*x.sizes[:2], *sizes))
+
+
+@remembered(256)
+def _places(
+    op: str, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
+) -> Sizes | None:
+    """Return how many windows there are along each dim; None where there is none along some."""
     positive(kernel, "kernel size", op)
     positive(stride, "stride", op)
     positive(dilation, "dilation", op)
@@ -41,18 +61,10 @@ def _pooled_dims(
             f"kernel_size={kernel} and dilation={dilation}.",
             op=op,
         )
-    sizes = tuple(
-        output_size(*each, ceil_mode)
-        for each in zip(x.sizes[2:], kernel, stride, padding, dilation, strict=True)
+    found = tuple(
+        output_size(*each, ceil_mode) for each in zip(sizes, kernel, stride, padding, dilation, strict=True)
     )
-    if any(one <= 0 for one in sizes):
-        raise DimensionError(
-            f"Given input size {list(x.sizes[1:])}, calculated output size {[x.sizes[1], *sizes]}: "
-            "output size is too small.",
-            op=op,
-            operands=(x.operand("input", range(2, n + 2)),),
-        )
-    return Dims(x.names, (*x.sizes[:2], *sizes))
+    return None if any(one <= 0 for one in found) else found
 
 
 def _out_sizes(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> Sizes:
@@ -262,12 +274,12 @@ def _avg_of_codes(
     op: Op, q: Any, kernel: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Any:  # fmt: skip
-    edges, count = windows_of_codes(
+    edges, factors = windows_of_codes(
         q.shape[2:], kernel, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     params = {"kernel": kernel, "stride": stride, "padding": padding, "ceil_mode": ceil_mode}
     more = {"count_include_pad": count_include_pad, "divisor_override": divisor_override}
-    return averaged(op, q, edges, count, **params, **more)
+    return averaged(op, q, edges, factors, **params, **more)
 
 
 def _avg_gradient(
