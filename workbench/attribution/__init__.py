@@ -38,4 +38,7 @@ __all__ = [
     "explain",
 ]
 
-__getattr__, __dir__ = words(__name__, __all__)
+# Later: it brings matplotlib with it.
+__getattr__, __dir__ = words(
+    __name__, __all__, later={"visualization": "workbench.attribution.visualization"}
+)
