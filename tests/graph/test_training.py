@@ -16,7 +16,7 @@ from workbench import nn
 from workbench.core.op import ops
 from workbench.graph import Graph, GraphError, check, parse, passes, python_text, run, run_apart, text, trace
 from workbench.graph.passes.differentiate import joined
-from workbench.models import DigitsNet
+from workbench.models import DigitsNet, LeNet
 
 
 class Step(nn.Module):
@@ -358,3 +358,14 @@ def test_what_is_detached_asks_for_nothing_where_a_graph_runs() -> None:
     assert found.asks == (True, False) and len(found.graph.inputs) == 3
     with pytest.raises(GraphError, match="nothing that g gives has gradients: it is detached"):
         passes.differentiate(parse("g(%x : f32[·:3]):\n  %y : f32[·:3] = detach(%x)\n  return %y", {}), ["x"])
+
+
+def test_the_gradient_of_a_layer_stands_in_the_scope_of_that_layer() -> None:
+    graph = passes.differentiate(trace(LeNet(), wb.rand(N=2, C=1, H=28, W=28)))
+    there = {node.scope for node in graph.nodes}
+    layers = {("conv1",), ("conv2",), ("fc1",), ("fc2",), ("fc3",), ("relu",), ("pool",)}
+    assert layers <= there and {("gradients", *layer) for layer in layers} <= there
+    of_convolutions = [node.scope for node in graph.nodes if "conv2d_weight_gradient" in node.name]
+    assert of_convolutions == [("gradients", "conv2"), ("gradients", "conv1")]
+    lines = {node.scope[1:]: node.source for node in graph.nodes if node.scope[:1] == ("gradients",)}
+    assert lines["conv1",] == next(node.source for node in graph.nodes if node.scope == ("conv1",))

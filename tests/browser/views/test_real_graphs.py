@@ -45,9 +45,7 @@ def test_a_real_picture_can_be_read_by_eyes_and_ears(
         said += findings(harness.page, "#stage")
     assert not said, "\n".join(said)
     field = root.get_by_test_id("wb-graph-field")
-    if (
-        field.count() and name != "gradients"
-    ):  # a picture this wide is drawn from afar, where nothing has words
+    if field.count():
         assert field.evaluate(CROWDED) == []
 
 

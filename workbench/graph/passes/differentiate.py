@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from workbench.autograd import grad
@@ -79,6 +80,8 @@ def _made(function: _Gradients) -> Graph:
     """Trace a function that asks for gradients, and say in the graph what parameters become."""
     graph = function.graph
     made = trace(function, *function.examples())
+    # The trace takes the gradients off the tape at the end.
+    function.places.end()
     made.name = graph.name
     # What the function returns last is what parameters become.
     *given, after = made.outputs
@@ -112,6 +115,10 @@ def _wanted(graph: Graph, wanted: Sequence[str] | None) -> list[str]:
     return list(wanted)
 
 
+GRADIENTS = "gradients"
+"""The scope of what computes gradients."""
+
+
 class _Gradients:
     """A function that runs a graph and asks for gradients; to a trace it is a module with the graph's parameters."""
 
@@ -121,6 +128,8 @@ class _Gradients:
         self.graph = graph
         self._wanted = wanted
         self._arriving = arriving
+        self.places: _Places
+        """Where the nodes of the trace that runs belong."""
         self.asks: list[bool] = []
         """For each tensor of the result that can have a gradient, whether one goes on from it."""
         for node, _ in graph.walk():
@@ -156,7 +165,8 @@ class _Gradients:
 
     def _run(self, *inputs: Any) -> Any:
         graph, count = self.graph, len(self.graph.inputs)
-        result, after = run_apart(graph, *inputs[:count], observe=_as_it_was())
+        self.places = places = _Places()
+        result, after = run_apart(graph, *inputs[:count], observe=places.forward)
         ends = [
             one
             for one, value in zip(tensors_in((result,)), values_in(graph.outputs), strict=True)
@@ -178,6 +188,7 @@ class _Gradients:
         found: Sequence[Any] = [None] * len(starts)
         if used:
             found = grad([end for end, _ in used], starts, [one for _, one in used], allow_unused=True)
+            places.end()
         return result, dict(zip(self._wanted, found, strict=True)), after
 
     # What a trace asks a module.
@@ -214,16 +225,39 @@ def _signed(function: Callable[..., Any], names: list[str], more: list[str]) -> 
     return forward
 
 
-def _as_it_was() -> Callable[[Node, Any, float], None]:
-    """Return what gives the nodes that a trace makes of a node that node's scope and line of code."""
-    tracer = find(Tracer)
-    assert tracer is not None
-    seen = len(tracer.graph.nodes)
+class _Places:
+    """Gives the nodes that a trace makes of a node that node's scope and line of code, and those of its gradient, too.
 
-    def look(node: Node, results: Any, seconds: float) -> None:
-        nonlocal seen
-        for made in tracer.graph.nodes[seen:]:
+    The latter stand in a scope of their own, `GRADIENTS`, which has in it the scopes of the forward nodes: so a picture
+    folds a layer's gradient as it folds the layer.
+    """
+
+    def __init__(self) -> None:
+        tracer = find(Tracer)
+        assert tracer is not None
+        self._nodes = tracer.graph.nodes
+        self._seen = len(self._nodes)
+        self._of: Node | None = None
+        """The node whose gradient rule runs."""
+
+    def forward(self, node: Node, results: Any, seconds: float) -> None:
+        for made in self._nodes[self._seen :]:
             made.scope, made.source = node.scope, node.source
-        seen = len(tracer.graph.nodes)
+        self._seen = len(self._nodes)
+        for one in tensors_in((results,)):
+            # A value that the node hands on has the call of another node, which was asked before.
+            call = one._grad_fn
+            if call is not None and not call.before:
+                call.register_prehook(partial(self._backward, node))
 
-    return look
+    def _backward(self, node: Node, gradients: Any) -> None:
+        self.end()
+        self._of = node
+
+    def end(self) -> None:
+        """Give what was made since the last rule began to the node whose rule that was."""
+        for made in self._nodes[self._seen :]:
+            made.scope = (GRADIENTS,)
+            if self._of is not None:
+                made.scope, made.source = (GRADIENTS, *self._of.scope), self._of.source
+        self._seen, self._of = len(self._nodes), None
