@@ -19,6 +19,8 @@ from workbench.attribution.evaluation import Forecast
 from workbench.attribution.explain import explain
 from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
+from workbench.attribution.layer.activation import LayerActivation
+from workbench.attribution.layer.base import LayerAttribution
 from workbench.attribution.modes import TrainingModeWarning
 from workbench.attribution.result import AttributionResult
 from workbench.attribution.saliency import Saliency
@@ -33,6 +35,8 @@ __all__ = [
     "InputXGradient",
     "IntegratedGradients",
     "InterruptedWarning",
+    "LayerActivation",
+    "LayerAttribution",
     "Saliency",
     "TrainingModeWarning",
     "explain",

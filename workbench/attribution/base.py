@@ -63,8 +63,10 @@ class Answer:
     """Which share of the rows went through the model."""
     names: tuple[tuple[str | None, ...], ...] | None = None
     """Names of the dims of each attribution where they are not those of the inputs: those of a layer."""
-    single: bool | None = None
-    """Whether a single tensor is answered, where that is not as the inputs came."""
+    groups: tuple[int, ...] | None = None
+    """For a list of layers, how many of the attributions are of each; None for one layer or the inputs."""
+    draw_deltas: Array | None = None
+    """float64 [N · draws]: the delta of each draw, sample by sample, where a method draws."""
 
 
 class Attribution(ABC):
@@ -193,12 +195,13 @@ class Attribution(ABC):
         else:
             pairs = zip(answer.attributions, answer.names, strict=True)
             tensors = summed([new(array, names) for array, names in pairs], over, question.method)
-            found = tensors[0] if answer.single else tensors
+            found = in_groups(tensors, answer.groups)
         warn_of(question.method, answer, delta=not return_delta)
         if not return_delta:
             return found
-        assert answer.delta is not None
-        return found, new(answer.delta)
+        delta = answer.delta if answer.draw_deltas is None else answer.draw_deltas
+        assert delta is not None
+        return found, new(delta)
 
     @abstractmethod
     def _compute(self, question: Question, **settings: Any) -> Answer:
@@ -207,6 +210,14 @@ class Attribution(ABC):
 
 class GradientAttribution(Attribution):
     """A method that reads gradients: inputs are floating point, and the model must be differentiable."""
+
+
+def in_groups(tensors: tuple[Tensor, ...], groups: tuple[int, ...] | None) -> Any:
+    """Return the tensors of a layer: the only one, or a tuple; of several layers a list of these."""
+    if groups is None:
+        return tensors[0] if len(tensors) == 1 else tensors
+    rest = iter(tensors)
+    return [in_groups(tuple(next(rest) for _ in range(count)), None) for count in groups]
 
 
 def total_of(arrays: list[Array]) -> Array:

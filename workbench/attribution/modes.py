@@ -34,6 +34,9 @@ def modules_behind(forward: Callable[..., Any]) -> list[Module]:
         return _distinct([one for each in inside if callable(each) for one in modules_behind(each)])
     if isinstance(forward, Module):
         return [forward]
+    inner = getattr(forward, "forward_func", None)
+    if callable(inner):  # a layer or a neuron of a model, as a function
+        return modules_behind(inner)
     owner = getattr(forward, "__self__", None)
     if isinstance(owner, Module):
         return [owner]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -38,7 +40,7 @@ from workbench.graph.types import ANY, TensorType, type_of_value
 from workbench.graph.walk import last_uses
 from workbench.ops.random.counter_based import seed_from
 
-__all__ = ["Run", "run", "run_apart"]
+__all__ = ["Run", "run", "run_apart", "tapped"]
 
 _DETACH = ops.detach
 Observer = Callable[[Node, Any, float], None]
@@ -102,6 +104,27 @@ def run_apart(
     return result, {name: numbers.detach() for name, (_, numbers) in after.items()}
 
 
+Tap = Callable[[Any], Any]
+_TAPS: ContextVar[dict[Node, tuple[Tap, bool]] | None] = ContextVar("taps", default=None)
+
+
+@contextmanager
+def tapped(node: Node, tap: Tap, at_input: bool = False) -> Iterator[None]:
+    """Let runs in this context give `tap` what `node` gives, or the list that it is given; what it returns goes on.
+
+    >>> import workbench as wb
+    >>> graph = wb.graph.trace(lambda x: x.exp() + 1, wb.ones(2))
+    >>> with tapped(graph.nodes[0], lambda value: value * 0):
+    ...     graph(wb.ones(2)).tolist()
+    [1.0, 1.0]
+    """
+    token = _TAPS.set({**(_TAPS.get() or {}), node: (tap, at_input)})
+    try:
+        yield
+    finally:
+        _TAPS.reset(token)
+
+
 def _instead(numbers: Any, old: Any) -> Any:
     return numbers
 
@@ -123,6 +146,7 @@ class Run:
             self.known |= {value: operator.attrgetter(value.name)(owner) for value in graph.parameters}
         self.ends = last_uses(graph, graph.updates.values())
         self.binding = Binding(graph, self.known)
+        self.taps = _TAPS.get()
         self.changed: dict[str, Any] = {}
         """What is given and has other numbers afterwards, by the names of the inputs."""
 
@@ -198,6 +222,8 @@ class Run:
         known = self.known
         start = time.perf_counter() if self.observe is not None else 0.0
         results = self.call(node)
+        if self.taps and node in self.taps and not self.taps[node][1]:
+            results = self.taps[node][0](results)
         if self.observe is not None:
             self.observe(node, results, time.perf_counter() - start)
         several = (results,) if len(node.outputs) == 1 else results
@@ -217,6 +243,8 @@ class Run:
         # Values are nearly all there is, and a call of `filled` costs more than the look-up.
         arguments = [get(one) if isinstance(one, Value) else filled(one, get, size) for one in node.inputs]
         params = filled(node.params, get, size) if node.params else {}
+        if self.taps and node in self.taps and self.taps[node][1]:
+            arguments = list(self.taps[node][0](arguments))
         # Asked first: what an op gives has been checked by its own rules, and needs no promise.
         if isinstance(callee, Op):
             # As a program says it: the op alone gives a view, of which it depends on what it shows whether it asks.

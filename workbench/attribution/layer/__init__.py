@@ -1,0 +1,1 @@
+"""Methods that explain by what a layer gives."""

@@ -1,0 +1,1 @@
+"""Methods that explain one neuron of a layer."""
