@@ -68,6 +68,7 @@ DECLARED: dict[str, dict[str, str]] = {
         "scipy.linalg.blas": "as above",
         "scipy.fft": "as above",
         "scipy.sparse": "as above",
+        "scipy.sparse.linalg": "as above",
     },
     "workbench.interop.xla.libraries": dict.fromkeys(
         ("jax", "jax.numpy", "jax.lax", "jax.scipy.linalg", "jax.scipy.special"),

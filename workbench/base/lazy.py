@@ -15,6 +15,7 @@ __all__ = [
     "scipy_fft",
     "scipy_linalg",
     "scipy_sparse",
+    "scipy_sparse_linalg",
     "scipy_special",
 ]
 
@@ -62,3 +63,4 @@ scipy_linalg = Lazy("scipy.linalg")
 scipy_blas = Lazy("scipy.linalg.blas")
 scipy_fft = Lazy("scipy.fft")
 scipy_sparse = Lazy("scipy.sparse")
+scipy_sparse_linalg = Lazy("scipy.sparse.linalg")

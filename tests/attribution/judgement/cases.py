@@ -1,0 +1,107 @@
+"""Cases in words that both PyTorch with Captum and the workbench have: each is run with either, and compared.
+
+A function gets the library (``torch`` or ``workbench``) and its attribution (Captum's rooms, or ours) and returns
+arrays by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+RANDOM = np.random.default_rng(13)
+IMAGES = RANDOM.normal(size=(3, 2, 6, 6))
+KERNEL = RANDOM.normal(size=(4, 2, 3, 3)) / 3
+WEIGHT = RANDOM.normal(size=(5, 64)) / 8
+BIAS = RANDOM.normal(size=5)
+VECTORS = RANDOM.normal(size=(4, 3))
+SCALES = RANDOM.uniform(0.5, 2, size=(4, 3))
+TARGET = [0, 4, 2]
+NOISE = RANDOM.normal(size=(8, 2, 6, 6)) / 10
+
+
+def network(lib: Any) -> Any:
+    """Return a small network with convolutions, in float64."""
+    model = lib.nn.Sequential(
+        lib.nn.Conv2d(2, 4, 3), lib.nn.Tanh(), lib.nn.Flatten(), lib.nn.Linear(64, 5)
+    ).double()
+    values = {"0.weight": KERNEL, "0.bias": np.zeros(4), "3.weight": WEIGHT, "3.bias": BIAS}
+    model.load_state_dict({name: lib.tensor(value) for name, value in values.items()})
+    return model.eval()
+
+
+def shifted(lib: Any, inputs: Any) -> Any:
+    """Return inputs to which one of eight fixed noises was added, by the row."""
+    rows = np.arange(inputs.shape[0]) % len(NOISE)
+    return inputs + lib.tensor(NOISE[rows])
+
+
+def infidelity(lib: Any, attribution: Any) -> dict[str, Any]:
+    """Infidelity: plain, normalized, with baselines, of two inputs, in batches."""
+    metrics, model, images = attribution.metrics, network(lib), lib.tensor(IMAGES)
+    slopes = lib.tensor(np.random.default_rng(1).normal(size=IMAGES.shape))
+    decorated = metrics.infidelity_perturb_func_decorator
+
+    @decorated(False)
+    def moved(inputs: Any) -> Any:
+        return shifted(lib, inputs)
+
+    @decorated(True)
+    def divided(inputs: Any, baselines: Any) -> Any:
+        return inputs * 0.75 + baselines * 0.25
+
+    def both(inputs: Any) -> Any:
+        steps = tuple(0.1 * one for one in inputs)
+        return steps, tuple(one - step for one, step in zip(inputs, steps, strict=True))
+
+    found = {
+        "plain": metrics.infidelity(model, moved, images, slopes, target=TARGET, n_perturb_samples=8),
+        "normalized": metrics.infidelity(
+            model, moved, images, slopes, target=TARGET, n_perturb_samples=8, normalize=True
+        ),
+        "baselines": metrics.infidelity(
+            model, divided, images, slopes, images * 0.5 - 1, target=TARGET, n_perturb_samples=4
+        ),
+        "two": metrics.infidelity(
+            lambda a, b, scale: (a * b * scale).sum(1) ** 2,
+            both,
+            (lib.tensor(VECTORS), lib.tensor(VECTORS[::-1].copy())),
+            (lib.tensor(VECTORS), lib.tensor(SCALES)),
+            additional_forward_args=lib.tensor(SCALES),
+            n_perturb_samples=5,
+            max_examples_per_batch=8,
+        ),
+    }
+    return {f"infidelity {name}": one.numpy() for name, one in found.items()}
+
+
+def sensitivity(lib: Any, attribution: Any) -> dict[str, Any]:
+    """Greatest sensitivity: of saliency and of Integrated Gradients, by three norms, in batches."""
+    metrics, model, images = attribution.metrics, network(lib), lib.tensor(IMAGES)
+    saliency = attribution.attr.Saliency(model).attribute
+    integrated = attribution.attr.IntegratedGradients(model).attribute
+
+    def moved(inputs: Any) -> Any:
+        return tuple(shifted(lib, one) for one in (inputs if isinstance(inputs, tuple) else (inputs,)))
+
+    found = {
+        str(norm): metrics.sensitivity_max(
+            saliency, images, moved, n_perturb_samples=8, norm_ord=norm, target=TARGET
+        )
+        for norm in ("fro", 1, float("inf"))
+    }
+    found["integrated"] = metrics.sensitivity_max(
+        integrated,
+        images,
+        moved,
+        n_perturb_samples=4,
+        max_examples_per_batch=12,
+        target=lib.tensor(TARGET),
+        baselines=images * 0.5,
+        n_steps=8,
+    )
+    return {f"sensitivity {name}": one.numpy() for name, one in found.items()}
+
+
+ALL = (infidelity, sensitivity)
