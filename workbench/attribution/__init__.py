@@ -9,11 +9,19 @@
 
 from __future__ import annotations
 
+from workbench.attribution.attention import attention_rollout, attention_weights
 from workbench.attribution.base import (
     Attribution,
     ConvergenceWarning,
     GradientAttribution,
     InterruptedWarning,
+)
+from workbench.attribution.embeddings import (
+    EmbeddingWarning,
+    InterpretableEmbeddingBase,
+    TokenReferenceBase,
+    configure_interpretable_embedding_layer,
+    remove_interpretable_embedding_layer,
 )
 from workbench.attribution.evaluation import Forecast
 from workbench.attribution.explain import explain
@@ -30,16 +38,23 @@ __all__ = [
     "Attribution",
     "AttributionResult",
     "ConvergenceWarning",
+    "EmbeddingWarning",
     "Forecast",
     "GradientAttribution",
     "InputXGradient",
     "IntegratedGradients",
+    "InterpretableEmbeddingBase",
     "InterruptedWarning",
     "LayerActivation",
     "LayerAttribution",
     "Saliency",
+    "TokenReferenceBase",
     "TrainingModeWarning",
+    "attention_rollout",
+    "attention_weights",
+    "configure_interpretable_embedding_layer",
     "explain",
+    "remove_interpretable_embedding_layer",
 ]
 
 # Later: it brings matplotlib with it.
