@@ -25,11 +25,24 @@ from workbench.attribution.embeddings import (
 )
 from workbench.attribution.evaluation import Forecast
 from workbench.attribution.explain import explain
+from workbench.attribution.gradient_shap import GradientShap
 from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
 from workbench.attribution.layer.activation import LayerActivation
 from workbench.attribution.layer.base import LayerAttribution
+from workbench.attribution.layer.conductance import LayerConductance
+from workbench.attribution.layer.grad_cam import LayerGradCam
+from workbench.attribution.layer.gradient_shap import LayerGradientShap
+from workbench.attribution.layer.gradients import LayerGradientXActivation
+from workbench.attribution.layer.integrated_gradients import LayerIntegratedGradients
+from workbench.attribution.layer.internal_influence import InternalInfluence
 from workbench.attribution.modes import TrainingModeWarning
+from workbench.attribution.neuron.base import NeuronAttribution
+from workbench.attribution.neuron.conductance import NeuronConductance
+from workbench.attribution.neuron.gradient import NeuronGradient
+from workbench.attribution.neuron.gradient_shap import NeuronGradientShap
+from workbench.attribution.neuron.integrated_gradients import NeuronIntegratedGradients
+from workbench.attribution.noise_tunnel import NoiseTunnel, SmoothGrad
 from workbench.attribution.result import AttributionResult
 from workbench.attribution.saliency import Saliency
 from workbench.base.public import words
@@ -41,14 +54,28 @@ __all__ = [
     "EmbeddingWarning",
     "Forecast",
     "GradientAttribution",
+    "GradientShap",
     "InputXGradient",
     "IntegratedGradients",
     "InterpretableEmbeddingBase",
+    "InternalInfluence",
     "InterruptedWarning",
     "LayerActivation",
     "LayerAttribution",
+    "LayerConductance",
+    "LayerGradCam",
+    "LayerGradientShap",
+    "LayerGradientXActivation",
+    "LayerIntegratedGradients",
+    "NeuronAttribution",
+    "NeuronConductance",
+    "NeuronGradient",
+    "NeuronGradientShap",
+    "NeuronIntegratedGradients",
+    "NoiseTunnel",
     "Saliency",
     "TokenReferenceBase",
+    "SmoothGrad",
     "TrainingModeWarning",
     "attention_rollout",
     "attention_weights",

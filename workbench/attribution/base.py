@@ -127,9 +127,10 @@ class Attribution(ABC):
         memory: int | str | None = None,
         internal_batch_size: int | None = None,
         show_progress: bool = False,
+        forward: Callable[..., Any] | None = None,
     ) -> Evaluation:
-        """Return how the rows of a question go through the model, which `stop` ends."""
-        made = Evaluation(question, self.forward, memory, internal_batch_size, show_progress)
+        """Return how the rows of a question go through the model (or another `forward`), which `stop` ends."""
+        made = Evaluation(question, forward or self.forward, memory, internal_batch_size, show_progress)
         self._running.append(made)
         return made
 

@@ -10,9 +10,11 @@ from typing import Any
 from workbench.attribution.arguments import Question, ask
 from workbench.attribution.base import Attribution, warn_of
 from workbench.attribution.evaluation import Evaluation, run_rows
+from workbench.attribution.gradient_shap import GradientShap
 from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
 from workbench.attribution.modes import evaluating
+from workbench.attribution.noise_tunnel import SmoothGrad
 from workbench.attribution.quadrature import METHODS as RULES
 from workbench.attribution.result import AttributionResult, check_class_names
 from workbench.attribution.saliency import Saliency
@@ -27,6 +29,8 @@ METHODS: dict[str, type[Attribution]] = {
     "integrated_gradients": IntegratedGradients,
     "saliency": Saliency,
     "input_x_gradient": InputXGradient,
+    "gradient_shap": GradientShap,
+    "smooth_grad": SmoothGrad,
 }
 """The methods that `explain` knows by name."""
 

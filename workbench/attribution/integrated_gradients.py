@@ -9,10 +9,11 @@ import numpy as np
 
 from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, GradientAttribution, tolerance_of, total_of
+from workbench.attribution.evaluation import Evaluation
 from workbench.attribution.paths import add_by_sample, along_path
 from workbench.attribution.quadrature import quadrature
 
-__all__ = ["IntegratedGradients"]
+__all__ = ["IntegratedGradients", "integral"]
 
 Array = np.ndarray[Any, Any]
 
@@ -92,22 +93,15 @@ class IntegratedGradients(GradientAttribution):
         show_progress: bool = False,
     ) -> Answer:
         evaluation = self.evaluation(question, memory, internal_batch_size, show_progress)
-        weights, places = quadrature(method, n_steps)
+        quadrature(method, n_steps)  # refuses what cannot be before the model runs
         # Before the gradients: what is there after an interruption can then be judged, too.
         before = evaluation.at_baselines().astype(np.float64)
         after, scores = evaluation.at_inputs()
         change = after - before
-        # Summed in float64, whatever the type of the model.
-        sums = [np.zeros(one.shape) for one in question.inputs]
-        for batch in evaluation.gradients(question.samples * n_steps, along_path(question, places)):
-            for total, gradient in zip(sums, batch.result[0], strict=True):
-                add_by_sample(total, gradient, batch, weights)
-        exact = sums
+        exact = integral(question, evaluation, n_steps, method)
         if self.multiplies_by_inputs:
-            starts = question.full_baselines()
-            exact = [
-                (x.numpy() - b) * total for b, x, total in zip(starts, question.inputs, sums, strict=True)
-            ]
+            pairs = zip(question.full_baselines(), question.inputs, exact, strict=True)
+            exact = [(x.numpy() - b) * total for b, x, total in pairs]
         return Answer(
             [one.astype(x.payload.dtype) for one, x in zip(exact, question.inputs, strict=True)],
             scores,
@@ -115,3 +109,14 @@ class IntegratedGradients(GradientAttribution):
             tolerance_of(change),
             **evaluation.state(),
         )
+
+
+def integral(question: Question, evaluation: Evaluation, n_steps: int, method: str) -> list[Array]:
+    """Return ``∫₀¹ ∂F(b + α (x − b)) / ∂x dα`` for each input, float64 [N, …]."""
+    weights, places = quadrature(method, n_steps)
+    # Summed in float64, whatever the type of the model.
+    sums = [np.zeros(one.shape) for one in question.inputs]
+    for batch in evaluation.gradients(question.samples * n_steps, along_path(question, places)):
+        for total, gradient in zip(sums, batch.result[0], strict=True):
+            add_by_sample(total, gradient, batch, weights)
+    return sums

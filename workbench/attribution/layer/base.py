@@ -15,7 +15,7 @@ from workbench.core.dispatch import enable_grad, no_grad
 from workbench.nn import functional as F
 from workbench.tensor import Tensor
 
-__all__ = ["LayerAttribution", "LayerRuns"]
+__all__ = ["LayerAttribution", "LayerRuns", "check_no_keywords"]
 
 Array = np.ndarray[Any, Any]
 
@@ -90,6 +90,15 @@ class LayerRuns:
         """
         return self.evaluation.stream(count, make, self.gradients_of, self._kind("gradients"))
 
+    def mapped(self, count: int, make: Make, work: Callable[[Array, Array], Array]) -> Iterator[Batch]:
+        """Yield batches whose results are, for each of the layers' tensors, what `work` makes of gradient and value."""
+
+        def run(values: Sequence[Array], rows: Array) -> list[Array]:
+            gradients, found, _ = self.gradients_of(values, rows)
+            return [work(*both) for both in zip(gradients, found, strict=True)]
+
+        return self.evaluation.stream(count, make, run, self._kind("gradients"))
+
     def gradients_of(self, values: Sequence[Array], rows: Array) -> tuple[list[Array], list[Array], Array]:
         """Return the gradients of the rows' targets for the layers' values, these values, and the targets' values."""
         question = self.evaluation.question
@@ -117,3 +126,12 @@ class LayerRuns:
 
     def _kind(self, what: str) -> str:
         return f"{what} of layers {', '.join(layer.name for layer in self.layers)}"
+
+
+def check_no_keywords(grad_kwargs: Any, method: str) -> None:
+    """Raise TypeError where keywords for PyTorch's ``autograd.grad`` were given."""
+    if grad_kwargs:
+        raise TypeError(
+            f"{method}: grad_kwargs are further arguments of PyTorch's autograd.grad, and no method needs any here; "
+            f"leave them out, got {sorted(grad_kwargs)}"
+        )

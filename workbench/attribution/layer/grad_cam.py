@@ -1,0 +1,90 @@
+"""Grad-CAM: channels of a layer, weighted by their mean gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.attribution.arguments import Over, Question, ask
+from workbench.attribution.base import Answer, GradientAttribution
+from workbench.attribution.layer.base import LayerAttribution, LayerRuns, check_no_keywords
+
+__all__ = ["LayerGradCam"]
+
+Array = np.ndarray[Any, Any]
+
+
+class LayerGradCam(LayerAttribution, GradientAttribution):
+    """Where a convolution sees the target: Σ over channels of what it gives times the channel's mean gradient.
+
+    ``Σ_c y_c · mean(∂F/∂y_c)``, the mean taken over all dims behind the channels (dim 1).
+
+    Source: Selvaraju et al.: Grad-CAM (2017).
+
+    >>> import workbench as wb
+    >>> model = wb.models.DigitsNet().eval()
+    >>> found = LayerGradCam(model, "conv2").attribute(wb.ones(N=1, C=1, H=28, W=28), target=3)
+    >>> found.names, found.shape
+    (('N', 'C', 'H', 'W'), (1, 1, 14, 14))
+    """
+
+    name = "Grad-CAM"
+
+    def attribute(
+        self,
+        inputs: Any,
+        target: Any = None,
+        additional_forward_args: Any = None,
+        attribute_to_layer_input: bool = False,
+        relu_attributions: bool = False,
+        attr_dim_summation: bool = True,
+        grad_kwargs: dict[str, Any] | None = None,
+        *,
+        over: Over = None,
+        memory: int | str | None = None,
+    ) -> Any:
+        """Return the map, [N, 1, …] of the layer's sizes; [N, C, …] unless `attr_dim_summation`.
+
+        With `relu_attributions`, as in the paper, what speaks against the target is 0. `interpolate` brings the map to
+        the inputs' size.
+
+        Raises:
+            ValueError: the layer does not run, or several times.
+            DimensionError: the layer has no channels, or a target does not fit the output.
+            AutogradError: the output does not depend on the layer through ops that have gradients.
+        """
+        check_no_keywords(grad_kwargs, type(self).__name__)
+        question = ask(type(self).__name__, inputs, None, target, additional_forward_args, any_type=True)
+        answer = self.answer(
+            question,
+            attribute_to_layer_input=attribute_to_layer_input,
+            relu_attributions=relu_attributions,
+            attr_dim_summation=attr_dim_summation,
+            memory=memory,
+        )
+        return self.respond(question, answer, over)
+
+    def _compute(  # type: ignore[override]
+        self,
+        question: Question,
+        attribute_to_layer_input: bool = False,
+        relu_attributions: bool = False,
+        attr_dim_summation: bool = True,
+        memory: int | str | None = None,
+    ) -> Answer:
+        evaluation = self.evaluation(question, memory)
+        runs = LayerRuns(evaluation, self.layers(attribute_to_layer_input))
+
+        def weighted(gradient: Array, value: Array) -> Array:
+            if gradient.ndim > 2:
+                gradient = gradient.mean(axis=tuple(range(2, gradient.ndim)), keepdims=True)
+            found = gradient * value
+            if attr_dim_summation and found.ndim > 1:
+                found = found.sum(axis=1, keepdims=True)
+            return np.maximum(found, 0) if relu_attributions else found
+
+        found = evaluation.gather(runs.mapped(question.samples, question.part, weighted))
+        return Answer(
+            found, names=runs.names, groups=runs.counts if self.listed else None, **evaluation.state()
+        )
