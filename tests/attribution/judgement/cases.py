@@ -104,4 +104,55 @@ def sensitivity(lib: Any, attribution: Any) -> dict[str, Any]:
     return {f"sensitivity {name}": one.numpy() for name, one in found.items()}
 
 
-ALL = (infidelity, sensitivity)
+def attacks(lib: Any, attribution: Any) -> dict[str, Any]:
+    """One step and many: away from a class and towards it, with bounds, masks, losses, in both norms."""
+    robust, images = attribution.robust, lib.tensor(IMAGES)
+    scores = network(lib)
+    model = lib.nn.Sequential(scores, lib.nn.Softmax(1)).eval()
+    loss = lib.nn.CrossEntropyLoss(reduction="none")
+    mask = lib.tensor((IMAGES[:1, :1] > 0).astype(np.float64))
+    fgsm, pgd = robust.FGSM(model, lower_bound=-1.5, upper_bound=1.5), robust.PGD(scores, loss, -2.0, 2.0)
+    labels = lib.tensor(TARGET)
+    found = {
+        "one step": fgsm.perturb(images, 0.1, TARGET),
+        "one step to a class": fgsm.perturb(images, 0.1, 1, targeted=True, mask=mask),
+        "one step of a loss": robust.FGSM(scores, loss).perturb(images, 0.2, labels),
+        "steps": pgd.perturb(images, 0.3, 0.1, 5, labels),
+        "steps in a ball": pgd.perturb(images, 1.0, 0.3, 5, labels, targeted=True, norm="L2"),
+        "steps under a mask": robust.PGD(model).perturb(images, 0.2, 0.15, 3, TARGET, mask=mask),
+    }
+    return {f"attack: {name}": one.detach().numpy() for name, one in found.items()}
+
+
+def searches(lib: Any, attribution: Any) -> dict[str, Any]:
+    """The least setting that misleads, and what a metric says of attacks."""
+    robust, images, model = attribution.robust, lib.tensor(IMAGES), network(lib)
+    target = model(images).argmax(1)
+    loss = lib.nn.CrossEntropyLoss(reduction="none")
+    found: dict[str, Any] = {}
+    for mode in ("linear", "binary"):
+        search = robust.MinParamPerturbation(
+            model, robust.FGSM(model, loss), "epsilon", 0.0, 4.0, 0.05, mode=mode
+        )
+        changed, least = search.evaluate(
+            images, target=target, perturbations_per_eval=3, attack_kwargs={"target": target}
+        )
+        found[f"search {mode}"], found[f"least {mode}"] = changed.detach().numpy(), least
+    comparator = robust.AttackComparator(model, lambda outputs, label: (outputs[:, label], outputs.max()))
+    comparator.add_attack(robust.FGSM(model, loss), "step", 1, True, {"epsilon": 0.2, "target": target})
+    calls: list[int] = []
+
+    def dimmed(inputs: Any) -> Any:
+        calls.append(1)
+        return inputs * (0.9 / len(calls))
+
+    comparator.add_attack(dimmed, "dimmed", num_attempts=3)
+    results = comparator.evaluate(images, perturbations_per_eval=2, label=2)
+    for name, kinds in {**results, "Original": {"mean": results["Original"]}, **comparator.summary()}.items():
+        for kind, members in kinds.items():
+            for place, one in enumerate(members):
+                found[f"compared {name} {kind} {place}"] = one.detach().numpy()
+    return found
+
+
+ALL = (infidelity, sensitivity, attacks, searches)

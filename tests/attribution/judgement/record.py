@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import captum.attr
 import captum.metrics
+import captum.robust
 import numpy as np
 import torch
 
@@ -13,7 +14,7 @@ from tests.attribution.judgement.cases import ALL
 from tests.attribution.judgement.test_recorded import FILE
 
 if __name__ == "__main__":
-    captum_rooms = SimpleNamespace(attr=captum.attr, metrics=captum.metrics)
+    captum_rooms = SimpleNamespace(attr=captum.attr, metrics=captum.metrics, robust=captum.robust)
     np.savez_compressed(
         FILE, **{name: one for case in ALL for name, one in case(torch, captum_rooms).items()}
     )

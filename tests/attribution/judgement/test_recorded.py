@@ -12,10 +12,10 @@ import pytest
 
 import workbench as wb
 from tests.attribution.judgement.cases import ALL
-from workbench.attribution import metrics
+from workbench.attribution import metrics, robust
 
 FILE = Path(__file__).with_name("captum.npz")
-OURS = SimpleNamespace(attr=wb.attribution, metrics=metrics)
+OURS = SimpleNamespace(attr=wb.attribution, metrics=metrics, robust=robust)
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.__name__)

@@ -10,8 +10,9 @@ import numpy as np
 
 from workbench.attribution.arguments import Question, ask
 from workbench.attribution.base import check_finite
+from workbench.attribution.checks import check_count
 from workbench.attribution.metrics.features import Features, features
-from workbench.attribution.metrics.scoring import Scorer, check_count, per_sample
+from workbench.attribution.metrics.scoring import Scorer, per_sample
 from workbench.core.value import new
 from workbench.tensor import Tensor
 

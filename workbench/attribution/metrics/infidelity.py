@@ -10,11 +10,11 @@ import numpy as np
 
 from workbench.attribution.arguments import Question, ask
 from workbench.attribution.base import check_finite
+from workbench.attribution.checks import check_count
 from workbench.attribution.evaluation import MOST_ROWS
 from workbench.attribution.metrics.scoring import (
     Scorer,
     check_attributions,
-    check_count,
     per_sample,
     repeated,
 )

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.arguments import ask
+from workbench.attribution.checks import check_count
 from workbench.attribution.metrics.features import features
-from workbench.attribution.metrics.scoring import check_count, per_sample
+from workbench.attribution.metrics.scoring import per_sample
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of
 from workbench.tensor import Tensor

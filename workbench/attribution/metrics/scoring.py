@@ -19,7 +19,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of, new
 from workbench.tensor import Tensor
 
-__all__ = ["Scorer", "check_attributions", "check_count", "per_sample", "repeated"]
+__all__ = ["Scorer", "check_attributions", "per_sample", "repeated"]
 
 Array = np.ndarray[Any, Any]
 
@@ -170,17 +170,3 @@ def per_sample(question: Question, values: Array, name: str | None = None) -> Te
 def repeated(value: Tensor, times: int) -> Tensor:
     """Return `value` with each of its samples `times` times in a row, off the tape."""
     return new(np.repeat(value.detach().numpy(force=True), times, axis=0), value._names)
-
-
-def check_count(method: str, name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number that is not less than `least`.
-
-    Raises:
-        TypeError: it is no whole number.
-        ValueError: it is less.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{method}: {name} is a whole number, got {value!r}")
-    if value < least:
-        raise ValueError(f"{method}: {name} is {least} or more, got {value}")
-    return int(value)

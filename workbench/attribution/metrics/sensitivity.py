@@ -11,8 +11,9 @@ import numpy as np
 
 from workbench.attribution.arguments import Question, ask
 from workbench.attribution.base import check_finite
+from workbench.attribution.checks import check_count
 from workbench.attribution.evaluation import MOST_ROWS
-from workbench.attribution.metrics.scoring import check_count, per_sample, repeated
+from workbench.attribution.metrics.scoring import per_sample, repeated
 from workbench.base.errors import DimensionError
 from workbench.base.random import default_generator
 from workbench.core.value import new
