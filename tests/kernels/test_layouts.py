@@ -22,13 +22,19 @@ from workbench.core.op import Op, table
 WITH_KERNEL = [op for op in table() if op.kernel is not None]
 ELSEWHERE = {
     "average_codes",
+    "bags_of_codes",
     "dequantize_per_channel",
     "dequantize_per_tensor",
     "histogram_counts",
     "min_max_nan_inf",
     "move_statistics",
+    "multiply_matrices_of_codes",
+    "normalise_codes",
     "quantized_max_pool2d",
+    "resample_codes",
     "row_extremes",
+    "rows_of_codes",
+    "softmax_codes",
     "statistics",
 }
 """Kernels of which `test_layouts_beside_ops` judges the layouts: codes, observers, running statistics."""

@@ -23,9 +23,13 @@ from workbench.kernels import (
     PackedQuantizedLinear,
 )
 from workbench.kernels.fourier import from_half, half, takes_from_half, takes_half, takes_transform, transform
+from workbench.ops.nn.resample.separable import Along
+from workbench.ops.quantized.code_arithmetic import powers_of_e
+from workbench.ops.quantized.resampling import whole_taps
 
 GEOMETRY: dict[str, Any] = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
 CODES: dict[str, Any] = {"x_scale": 0.1, "x_zero_point": 3, "scale": 0.2, "zero_point": 5}
+ROW_SCALES = np.linspace(0.1, 0.7, 7, dtype=np.float32)
 WINDOWS = np.array([(0, 2), (3, 6)]), np.array([(0, 1, 5), (4, 3, 8)])
 WINDOW = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1)}
 
@@ -45,6 +49,12 @@ def _of_kernel(name: str) -> tuple[Callable[..., Any], Callable[..., bool]]:
         return tuple(map(np.asarray, found)) if isinstance(found, tuple) else found
 
     return run, kernel.accepts
+
+
+def taps(size: int, places: int) -> tuple[Any, Any]:
+    """What a linear interpolation reads, and by which whole weights."""
+    along = Along("linear", size, places, None, False, False)
+    return whole_taps(along)
 
 
 def _packed_conv(x: Any, weight: Any, bias: Any) -> Any:
@@ -96,6 +106,30 @@ CASES: dict[str, tuple[Callable[[], tuple[Callable[..., Any], Callable[..., bool
         ((codes(2, 5, 9, dtype="i1"), (np.array([(0, 4), (4, 9)]),), np.full(2, 0.25, np.float32), -3), {}),
     ),
     "quantized_max_pool2d": (lambda: _of_kernel("quantized_max_pool2d"), ((codes(3, 17, 6, 8),), WINDOW)),
+    "softmax_codes": (
+        lambda: _of_kernel("softmax_codes"),
+        ((codes(37, 19), powers_of_e(0.05), (1 / 256, 0, 0, 255)), {}),
+    ),
+    "normalise_codes": (
+        lambda: _of_kernel("normalise_codes"),
+        ((codes(9, 40), None, None, 1, 40, True, 1e-5, 0.1, 3, (0.05, 90, 0, 255)), {}),
+    ),
+    "multiply_matrices_of_codes": (
+        lambda: _of_kernel("multiply_matrices_of_codes"),
+        ((codes(3, 13, 37), 0.1, 3, codes(3, 37, 21), 0.2, 140, (4.0, 100, 0, 255)), {}),
+    ),
+    "resample_codes": (
+        lambda: _of_kernel("resample_codes"),
+        ((codes(3, 17, 6, 8), (taps(6, 9), taps(8, 5))), {}),
+    ),
+    "rows_of_codes": (
+        lambda: _of_kernel("rows_of_codes"),
+        ((codes(7, 20), ROW_SCALES, ROW_SCALES, 20, 8, np.array([1, 6, 1])), {}),
+    ),
+    "bags_of_codes": (
+        lambda: _of_kernel("bags_of_codes"),
+        ((codes(7, 10), ROW_SCALES, ROW_SCALES, 20, 4, np.array([1, 6, 1]), np.array([0, 2, 2, 3]), None, 2, 9), {}),
+    ),
     "PackedConv2d": (
         lambda: (_packed_conv, _always),
         ((floats(2, 5, 8, 6), floats(17, 5, 3, 3), floats(17)), {}),

@@ -9,6 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench.base.quantized_array import QuantizedArray
+from workbench.core.op import ops
 from workbench.core.value import new
 
 torch = pytest.importorskip("torch")
@@ -105,6 +106,65 @@ def test_norms() -> None:
     last, tlast = new(np.ones((4, 5), np.float32)), torch.ones(4, 5)
     found = F.layer_norm(ours, [4, 5], last, last, 1e-5, 0.03, 120)
     agree(found, offered.layer_norm(theirs, [4, 5], tlast, tlast, 1e-5, 0.03, 120), 0.01)
+
+
+@pytest.mark.parametrize("zero", [0, 90, 91])
+@pytest.mark.parametrize("last", [True, False])
+def test_interpolation(zero: int, last: bool) -> None:
+    ours, theirs = both(2, 5, 8, 6, zero=zero)
+    theirs = theirs.contiguous(memory_format=torch.channels_last) if last else theirs
+    mine, other = wb.nn.functional.interpolate, torch.nn.functional.interpolate
+    for told in ({"scale_factor": 2}, {"scale_factor": 2, "align_corners": True}, {"scale_factor": 4}):
+        agree(mine(ours, mode="bilinear", **told), other(theirs, mode="bilinear", **told), 1e-3)
+    # Weights that are no halves of halves: theirs are floats, and what lies next to a half falls to either side.
+    for size in ((11, 9), (5, 3), (1, 20)):
+        agree(mine(ours, size, mode="bilinear"), other(theirs, size, mode="bilinear"), 0.04)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_softmax(axis: int) -> None:
+    # Only their engine for phones has it, for the last dim; the layer there is what computes it.
+    ours, theirs = both(9, 33, 40)
+    numbers = torch.softmax(theirs.dequantize(), axis)
+    found = wb.softmax(ours, axis)
+    expected = torch.quantize_per_tensor(numbers, found.q_scale(), found.q_zero_point(), torch.quint8)
+    agree(found, expected, 1e-3)
+
+
+def test_norms_by_root_mean_squares() -> None:
+    ours, theirs = both(7, 30)
+    weight = RANDOM.random(30).astype(np.float32)
+    numbers = torch.nn.functional.rms_norm(theirs.dequantize(), (30,), torch.tensor(weight), 1e-5)
+    found = F.rms_norm(ours, 30, new(weight), 1e-5, 0.03, 100)
+    agree(found, torch.quantize_per_tensor(numbers, 0.03, 100, torch.quint8), 0.01)
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_tables_of_embeddings(bits: int) -> None:
+    weight = torch.from_numpy(RANDOM.standard_normal((50, 24)).astype(np.float32))
+    kind = torch.quint8 if bits == 8 else torch.quint4x2
+    low = weight.amin(1)
+    scale = (weight.amax(1) - low) / (2**bits - 1)
+    theirs = torch.quantize_per_channel(weight, scale, -low / scale, 0, kind)
+    table = new(
+        QuantizedArray(
+            np.rint(((weight - low[:, None]) / scale[:, None]).numpy()).clip(0, 2**bits - 1).astype(np.uint8),
+            scale.numpy(), (-low / scale).numpy(), wb.quint8 if bits == 8 else wb.quint4x2, 0,
+        )
+    )  # fmt: skip
+    places, edges = RANDOM.integers(0, 50, 30), np.array([0, 7, 7, 20, 30])
+    rows = theirs.dequantize()[torch.from_numpy(places)]
+    out: dict[str, Any] = {"scale": None, "zero_point": 0, "qmin": 0, "qmax": 255}
+    found = ops.quantized_embedding(new(places), table, **out)
+    np.testing.assert_allclose(found.numpy(), rows.numpy(), rtol=1e-5, atol=1e-5)
+    bags = ops.quantized_embedding_bag(new(places), table, new(edges), mode="sum", padding=-1)
+    prepacked = torch.ops.quantized.embedding_bag_prepack(theirs)
+    given = torch.from_numpy(places), torch.from_numpy(edges[:-1])
+    other = getattr(torch.ops.quantized, "embedding_bag_byte" if bits == 8 else "embedding_bag_4bit")(
+        prepacked, *given, False, 0, False, None, None, False
+    )
+    # Theirs keeps scales of four bits in 16.
+    np.testing.assert_allclose(bags.numpy(), other.numpy(), atol=1e-4 if bits == 8 else 0.01)
 
 
 def test_pooling_and_resizing() -> None:

@@ -97,7 +97,7 @@ class Quantization:
         {'relu': False, 'scale': 0.5, 'zero_point': 3, 'qmin': 0, 'qmax': 255}
         """
         told = {**params, **self.settings}
-        if self.travels in ("weighted", "own"):
+        if self.travels in ("weighted", "own") or (self.fixed is not None and isinstance(self.kernel, str)):
             told |= {"scale": scale, "zero_point": zero_point, "qmin": qmin, "qmax": qmax}
         return told
 

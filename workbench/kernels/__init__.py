@@ -10,6 +10,7 @@ from workbench.base.public import words
 from workbench.kernels import (  # noqa: F401  they register themselves
     attention,
     casts,
+    codes,
     dropout,
     elementwise,
     index,

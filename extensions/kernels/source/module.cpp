@@ -4,6 +4,9 @@
 #include "casts.hpp"
 #include "codes.hpp"
 #include "codes_average.hpp"
+#include "codes_product.hpp"
+#include "codes_resample.hpp"
+#include "codes_rows.hpp"
 #include "compiled/chain.hpp"
 #include "compiled/program.hpp"
 #include "convolution.hpp"
@@ -35,6 +38,7 @@
 #include "softmax.hpp"
 #include "sorting.hpp"
 #include "statistics.hpp"
+#include "tables_of_codes.hpp"
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
@@ -75,6 +79,10 @@ NB_MODULE(_kernels, module) {
     workbench::bind_packed_nibbles(module);
     workbench::bind_codes(module);
     workbench::bind_codes_average(module);
+    workbench::bind_codes_product(module);
+    workbench::bind_codes_resample(module);
+    workbench::bind_codes_rows(module);
+    workbench::bind_tables_of_codes(module);
     workbench::bind_statistics(module);
     workbench::bind_normalisation(module);
     workbench::compiled::bind_chain(module);

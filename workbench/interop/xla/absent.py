@@ -16,10 +16,12 @@ _REASONS: dict[str, str] = {
     "quantized tensors stay on the CPU": (
         "int_repr quantize_per_channel quantize_per_group quantize_per_tensor quantized_add quantized_add_scalar "
         "quantized_conv1d quantized_conv2d quantized_conv3d quantized_conv_transpose1d quantized_conv_transpose2d "
-        "quantized_conv_transpose3d quantized_gelu quantized_gelu_tanh quantized_group_norm quantized_gru "
+        "quantized_conv_transpose3d quantized_embedding quantized_embedding_bag quantized_gelu quantized_gelu_tanh "
+        "quantized_group_norm quantized_gru "
         "quantized_hardswish quantized_layer_norm quantized_leaky_relu quantized_linear quantized_linear_dynamic "
         "quantized_linear_weight_only quantized_lstm quantized_matmul quantized_max_pool2d quantized_mish "
-        "quantized_mul quantized_mul_scalar quantized_rnn quantized_silu"
+        "quantized_mul quantized_mul_scalar quantized_resample quantized_rms_norm quantized_rnn quantized_silu "
+        "quantized_softmax"
     ),
     "its array code goes by the numbers": (
         "bag_max bag_of cdist_gradient class_set ctc_loss ctc_loss_gradient embedding_share fractional_max_pool "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.base.dims import dim_index
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.nn.activation.pointwise import elu as float_elu
@@ -21,7 +22,9 @@ __all__ = [
     "layer_norm",
     "leaky_relu",
     "mish",
+    "rms_norm",
     "silu",
+    "softmax",
 ]
 
 
@@ -91,6 +94,37 @@ def layer_norm(
     """Normalise over the last dims what codes stand for; weight and bias are floating point."""
     count = 1 if isinstance(normalized_shape, int) else len(normalized_shape)
     return coded("layer_norm", _with(input, weight, bias), scale, zero_point, count=count, eps=float(eps))
+
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: int | Sequence[int],
+    weight: Tensor | None,
+    eps: float,
+    scale: float,
+    zero_point: int,
+) -> Tensor:
+    """Scale by the root mean square of the last dims what codes stand for; the weight is floating point.
+
+    >>> import workbench as wb
+    >>> from workbench.quantization.quantized import functional as F
+    >>> x = wb.quantize_per_tensor(wb.tensor([[3.0, -3.0]]), 0.1, 50, wb.quint8)
+    >>> F.rms_norm(x, 2, None, 0.0, 0.1, 50).dequantize()
+    tensor([[ 1., -1.]])
+    """
+    count = 1 if isinstance(normalized_shape, int) else len(normalized_shape)
+    return coded("rms_norm", _with(input, weight, None), scale, zero_point, count=count, eps=float(eps))
+
+
+def softmax(input: Tensor, dim: int, scale: float, zero_point: int) -> Tensor:
+    """Return e^x scaled to sum to 1 along a dim of what codes stand for: whole powers by a table, whole sums.
+
+    >>> import workbench as wb
+    >>> from workbench.quantization.quantized import functional as F
+    >>> F.softmax(wb.quantize_per_tensor(wb.tensor([1.0, 1.0]), 0.1, 0, wb.quint8), 0, 1 / 256, 0).dequantize()
+    tensor([0.5000, 0.5000])
+    """
+    return coded("softmax", (input,), scale, zero_point, dim=dim_index(dims_of(input), dim))
 
 
 def group_norm(

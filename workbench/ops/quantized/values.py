@@ -1,12 +1,14 @@
 """Ops on codes by the numbers that these stand for: sums, products, activations, normalisation.
 
-Codes become float32, the op of that name is computed, and its result becomes codes of the scale and zero point that are
-told: what `torch.ops.quantized` does. Functions of one value are a table of 256 results; sums and products of two
-unsigned codes are one pass.
+Results become codes of the scale and zero point that are told, as those of `torch.ops.quantized`. Functions of one
+value are a table of 256 results; sums and products of two unsigned codes are one pass; products of matrices, softmax
+and norms are made of whole sums (`code_arithmetic.py`). What is not of 8-bit codes under one scale goes the long way:
+dequantize, compute, quantize.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -23,8 +25,16 @@ from workbench.ops.contract.matmul import MATMUL
 from workbench.ops.elementwise.arithmetic import ADD, MUL
 from workbench.ops.nn.activation.gated import GELU, GELU_TANH, SILU
 from workbench.ops.nn.activation.pointwise_ops import HARDSWISH, LEAKY_RELU, MISH
+from workbench.ops.nn.activation.softmax import SOFTMAX
 from workbench.ops.nn.norm.group_norm import GROUP_NORM
-from workbench.ops.nn.norm.layer_norm import LAYER_NORM
+from workbench.ops.nn.norm.layer_norm import LAYER_NORM, RMS_NORM
+from workbench.ops.quantized.code_arithmetic import (
+    Coded,
+    is_bytes,
+    normalised,
+    product_of_codes,
+    softmax_of_codes,
+)
 from workbench.ops.quantized.requantize import NO_GRADIENT
 
 __all__ = ["SERVED"]
@@ -137,6 +147,65 @@ def _combined(long_way: Callable[..., QuantizedArray], name: str) -> Callable[..
     return run
 
 
+def _matmul(plainly: bool) -> Callable[..., QuantizedArray]:
+    """Return the way of products of matrices: whole sums."""
+    long_way = _forward(MATMUL)
+
+    def run(a: Any, b: Any, **out: Any) -> QuantizedArray:
+        if not (is_bytes(a) and is_bytes(b)):
+            return long_way(a, b, **out)
+        return product_of_codes(a, b, Coded(**out), plainly=plainly)
+
+    return run
+
+
+def _softmax(plainly: bool) -> Callable[..., QuantizedArray]:
+    """Return the way of the softmax: a table of powers, and whole sums."""
+    long_way = _forward(SOFTMAX)
+
+    def run(q: Any, *, dim: int, **out: Any) -> QuantizedArray:
+        if not is_bytes(q) or not q.ndim or not q.scale > 0:
+            return long_way(q, dim=dim, **out)
+        told = Coded(**out)
+        last = np.moveaxis(q.codes, dim, -1)
+        codes = softmax_of_codes(
+            np.ascontiguousarray(last).reshape(math.prod(last.shape[:-1]), last.shape[-1]), q.scale, told,
+            plainly=plainly,
+        )  # fmt: skip
+        moved = np.moveaxis(codes.reshape(last.shape), -1, dim)
+        return QuantizedArray.own(moved, told.scale, told.zero_point, q.dtype)
+
+    return run
+
+
+def _last_dims(shape: tuple[int, ...], count: int) -> tuple[int, int]:
+    """Return how many rows there are, and how many neighbours share a factor."""
+    return math.prod(shape[: len(shape) - count]), 1
+
+
+def _groups(shape: tuple[int, ...], groups: int) -> tuple[int, int]:
+    return shape[0] * groups, math.prod(shape[2:])
+
+
+def _norm(of: Op, rows: Callable[..., tuple[int, int]], plainly: bool) -> Callable[..., QuantizedArray]:
+    """Return the way of norms: whole sums of codes and of their squares, one mean and one factor a row."""
+    long_way = _forward(of)
+
+    def run(
+        q: Any, weight: Any = None, bias: Any = None, *, scale: float, zero_point: int, qmin: int, qmax: int,
+        eps: float, **params: Any,
+    ) -> QuantizedArray:  # fmt: skip
+        out = Coded(scale, zero_point, qmin, qmax)
+        if not is_bytes(q) or not q.size:
+            given = [q, *(one for one in (weight, bias) if one is not None)]
+            return long_way(*given, eps=eps, **out._asdict(), **params)
+        many, run_of = rows(q.shape, **params)
+        codes = normalised(q, many, run_of, weight, bias, of is not RMS_NORM, eps, out, plainly=plainly)
+        return QuantizedArray.own(codes.reshape(q.shape), scale, zero_point, q.dtype)
+
+    return run
+
+
 _OUT = {"scale": 0.03, "zero_point": 90, "qmin": 0, "qmax": 255}
 
 
@@ -196,6 +265,11 @@ SERVED: dict[str, Op] = {
         )
     },
     **{of.name: _record(of, _tabled(of)) for of in (GELU, GELU_TANH, HARDSWISH, LEAKY_RELU, MISH, SILU)},
-    **{of.name: _record(of, _forward(of)) for of in (MATMUL, LAYER_NORM, GROUP_NORM)},
+    MATMUL.name: _record(MATMUL, _matmul(False), _matmul(True)),
+    SOFTMAX.name: _record(SOFTMAX, _softmax(False), _softmax(True)),
+    **{
+        of.name: _record(of, _norm(of, rows, False), _norm(of, rows, True))
+        for of, rows in ((LAYER_NORM, _last_dims), (RMS_NORM, _last_dims), (GROUP_NORM, _groups))
+    },
 }
 """The ops on codes, by the names of those on numbers."""

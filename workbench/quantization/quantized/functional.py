@@ -16,7 +16,9 @@ from workbench.ops.quantized.activations import (
     layer_norm,
     leaky_relu,
     mish,
+    rms_norm,
     silu,
+    softmax,
 )
 from workbench.ops.quantized.arithmetic import (
     add,
@@ -40,7 +42,7 @@ __all__ = [
     "add", "add_relu", "add_scalar", "add_scalar_relu", "cat", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
     "conv_transpose2d", "conv_transpose3d", "elu", "gelu", "group_norm", "hardswish", "instance_norm", "layer_norm",
     "leaky_relu", "linear", "linear_dynamic", "linear_weight_only", "matmul", "mish", "mul", "mul_relu", "mul_scalar",
-    "mul_scalar_relu", "silu",
+    "mul_scalar_relu", "rms_norm", "silu", "softmax",
 ]  # fmt: skip
 
 __getattr__, __dir__ = words(__name__, __all__)

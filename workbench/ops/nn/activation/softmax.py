@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from workbench.base.dims import dim_index
 from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DTypeError
+from workbench.base.quantized_array import code_range
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
@@ -60,6 +62,14 @@ def _softmax_gradient_vjp(c: Call, direction: Any) -> tuple[Any, ...]:
         away = ops.sub(g, _total(ops.mul(g, y), dim))
         to_y = ops.sub(ops.mul(direction, away), ops.mul(g, _total(ops.mul(direction, y), dim)))
     return to_g, to_y
+
+
+def _softmax_of_codes(op: Op, q: Any, dim: int) -> Any:
+    scale, zero_point = op.quantized.fixed(q.dtype)  # type: ignore[union-attr, misc]  # stated below
+    low, high = code_range(q.dtype)
+    told = {"dim": dim, "scale": scale, "zero_point": zero_point, "qmin": low, "qmax": high}
+    served: Any = ops.quantized_softmax
+    return served.quantized.codes(served, q, **told)
 
 
 def _log_softmax(x: Any, dim: int) -> Any:
@@ -124,7 +134,7 @@ SOFTMAX = _declared(
     "y_i = e^{x_i} / Σ_j e^{x_j}",
     _softmax,
     _softmax_vjp,
-    UNIT,
+    replace(UNIT, codes=_softmax_of_codes, kernel="quantized_softmax"),
 )
 LOG_SOFTMAX = _declared(
     "log_softmax",

@@ -13,7 +13,7 @@ from workbench.core.dispatch import numbers
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
-from workbench.core.quantization import BAGS, GRADIENT
+from workbench.core.quantization import BAGS, GRADIENT, served
 from workbench.core.tape import Call
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of, new
@@ -70,7 +70,7 @@ EMBEDDING = Op(
         BadInput((np.array([1]), grid(4)), {}, DimensionError, "'weight' must be 2-D"),
     ],
     properties=frozenset({"moves"}),
-    quantized=BAGS,
+    quantized=served("embedding", BAGS),
 )
 
 

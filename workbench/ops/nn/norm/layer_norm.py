@@ -212,7 +212,7 @@ RMS_NORM = Op(
     tolerance=1e-5,
     properties=frozenset({"wide"}),
     batch=batching.last_dims,
-    quantized=PLAIN,
+    quantized=served("rms_norm", PLAIN),
 )
 
 

@@ -19,7 +19,6 @@ from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.quantization import COMPUTED, GRADIENT
-from workbench.core.quantized_rules import computed, moved
 from workbench.core.tape import Call
 from workbench.ops.nn import batching
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes
@@ -165,7 +164,7 @@ def _is_identity(along: Along) -> bool:
     return along.size == along.out and along.scale in (None, 1.0) and not along.antialias
 
 
-def _plan(
+def plan_of(
     sizes: Sizes,
     out: Sizes,
     mode: str,
@@ -173,6 +172,7 @@ def _plan(
     align_corners: bool,
     antialias: bool,
 ) -> list[Along]:
+    """Return how each dim is resampled."""
     return [
         Along(mode, size, o, scale, align_corners, antialias)
         for size, o, scale in zip(sizes, out, scales, strict=True)
@@ -182,7 +182,7 @@ def _plan(
 def _resample(x: Any, sizes: Sizes, mode: str, scales: Any, align_corners: bool, antialias: bool) -> Any:
     # Whole numbers are interpolated as floats and rounded after every dim.
     whole = x.dtype.kind in "biu" and not mode.startswith("nearest")
-    plan, given = _plan(x.shape[2:], sizes, mode, scales, align_corners, antialias), x
+    plan, given = plan_of(x.shape[2:], sizes, mode, scales, align_corners, antialias), x
     for axis in reversed(range(2, x.ndim)):
         along = plan[axis - 2]
         if not _is_identity(along):
@@ -236,7 +236,7 @@ def _tap_by_tap(x: Any, axis: int, index: Array, weight: Array, there: Array | N
 
 def _transposed(g: Any, input_shape: Sizes, sizes: Sizes, **params: Any) -> Any:
     double, given = g.dtype == np.float64, g
-    for axis, along in enumerate(_plan(input_shape[2:], sizes, **params), 2):
+    for axis, along in enumerate(plan_of(input_shape[2:], sizes, **params), 2):
         if not _is_identity(along):
             back = np.moveaxis(np.moveaxis(g, axis, -1) @ matrix_of(along, double), -1, axis)
             g = back if np.isfinite(back).all() else _put_back(g, axis, along)
@@ -304,8 +304,8 @@ def _samples() -> list[tuple[Sizes, dict[str, Any]]]:
 
 
 def _resample_codes(op: Op, q: Any, **params: Any) -> Any:
-    """Move codes where values are moved; compute with the numbers that they stand for where values are mixed."""
-    return (moved if params["mode"].startswith("nearest") else computed)(op, q, **params)
+    served: Any = ops.quantized_resample
+    return served.quantized.codes(served, q, **params)
 
 
 RESAMPLE = Op(
@@ -329,7 +329,11 @@ RESAMPLE = Op(
     ],
     properties=frozenset({"linear"}),
     batch=batching.as_samples,
-    quantized=replace(COMPUTED, codes=_resample_codes),
+    quantized=replace(
+        COMPUTED,
+        codes=_resample_codes,
+        kernel="quantized_resample",
+    ),
 )
 
 RESAMPLE_GRADIENT = Op(
