@@ -12,9 +12,11 @@ from workbench import quantization as q
 from workbench.live.answer import answer
 from workbench.live.follow import follow
 from workbench.live.ledger import Ledger
+from workbench.live.messages import ShowDifferenceEvent
 from workbench.live.model import Refused
-from workbench.live.registry import Registry
+from workbench.live.registry import Registry, models, withdraw
 from workbench.live.selection import Selection
+from workbench.widgets.diff import DiffModel
 from workbench.widgets.graph import GraphModel, graph_of
 from workbench.widgets.histogram import HistogramModel
 
@@ -71,3 +73,64 @@ def test_what_lies_nowhere_stays() -> None:
         observers.show_place(("relu", "1"))
     with pytest.raises(Refused, match="no node lies at 7"):
         graph.show_place(("7",))
+
+
+PREPARED = pytest.mark.parametrize(
+    "prepare",
+    [
+        lambda model, x: q.prepare(model),
+        lambda model, x: q.prepare_fx(model, q.get_default_qconfig_mapping(), (x,)),
+    ],
+    ids=["layers", "graph"],
+)
+
+
+def asked(prepare: Any, evaluate: bool = True) -> tuple[HistogramModel, Any]:
+    wb.manual_seed(0)
+    model = wb.nn.Sequential(wb.nn.Linear(6, 5), wb.nn.ReLU(), wb.nn.Linear(5, 3)).eval()
+    x = wb.randn(4, 6)
+    prepared = prepare(model, x)
+    return HistogramModel(q.Calibration(prepared, evaluate=x if evaluate else None)), lambda: prepared(x)
+
+
+def shown_difference() -> DiffModel:
+    found = models("diff")[-1]
+    assert isinstance(found, DiffModel)
+    return found
+
+
+@PREPARED
+def test_the_difference_of_the_two_forms_is_shown_with_the_node_of_an_observer(prepare: Any) -> None:
+    model, run = asked(prepare)
+    run()
+    model.handle(ShowDifferenceEvent("show_difference", "2.output"))
+    shown = shown_difference()
+    ops = {one.after.name: one.op for one in shown.diff.nodes if one.after is not None}
+    assert shown.selected is not None and ops[shown.selected] == "quantized_linear"
+    assert {one.op for one in shown.diff.removed} >= {"linear"}
+    model.handle(ShowDifferenceEvent("show_difference", "input"))
+    assert shown_difference() is shown  # nothing has changed, so nothing is traced anew
+    assert shown.selected is not None and ops[shown.selected] == "quantize_per_tensor"
+    # And the other way: what is picked there is picked among the observers.
+    model.show_place(shown.places_of("quantized_linear_1"))
+    assert picked(model) == "2.output"
+    model.calibration.set_range("2.output", -0.25, 0.25)
+    model.handle(ShowDifferenceEvent("show_difference", "2.weight"))
+    assert shown_difference() is not shown
+    withdraw(shown)
+    withdraw(shown_difference())
+
+
+@PREPARED
+def test_a_difference_that_cannot_be_is_refused_in_words(prepare: Any) -> None:
+    model, run = asked(prepare)
+    with pytest.raises(Refused, match="not calibrated yet"):
+        model.handle(ShowDifferenceEvent("show_difference", "2.output"))
+    state: Any = model.snapshot().state
+    assert state.refusal.request == "show_difference"
+    with pytest.raises(Refused, match=r"no observer '2.outputs'; did you mean '2.output'\?"):
+        model.handle(ShowDifferenceEvent("show_difference", "2.outputs"))
+    model, run = asked(prepare, evaluate=False)
+    run()
+    with pytest.raises(Refused, match="give a small batch"):
+        model.handle(ShowDifferenceEvent("show_difference", "2.output"))

@@ -12,6 +12,8 @@ from workbench.base import events
 from workbench.base.dims import near_miss
 from workbench.base.errors import QuantizationError
 from workbench.base.listeners import Listeners
+from workbench.graph import GraphDiff
+from workbench.graph import diff as graph_diff
 from workbench.quantization.calibration_changes import Change, Changes, Setting, Side, Step
 from workbench.quantization.calibration_code import code_of
 from workbench.quantization.calibration_entry import Entry
@@ -304,6 +306,22 @@ class Calibration:
     def latest_damage(self) -> list[Damage]:
         """Return what is known of it, at once; what is outdated is found out beside, a little at a time."""
         return [] if self.damages is None else self.damages.latest()
+
+    def difference(self) -> GraphDiff:
+        """Return what is different between the graph of the model in floating point and that of what `convert` makes.
+
+        Raises `QuantizationError` where no batch was given to `evaluate` by, or observers have seen nothing yet.
+
+        >>> import workbench as wb
+        >>> prepared = wb.quantization.prepare(wb.nn.Sequential(wb.nn.Linear(3, 2)).eval())
+        >>> calibration = Calibration(prepared, evaluate=wb.ones(1, 3))
+        >>> _ = prepared(wb.ones(4, 3))
+        >>> [one.op for one in calibration.difference().added]
+        ['quantize_per_tensor', 'quantized_linear', 'dequantize']
+        """
+        if self.measurement is None:
+            raise QuantizationError(_NO_BATCH)
+        return graph_diff(*self.measurement.graphs())
 
     @property
     def outdated(self) -> bool:

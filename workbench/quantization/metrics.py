@@ -13,9 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.base.errors import DimensionError, DTypeError, QuantizationError
+from workbench.base.errors import DimensionError, DTypeError, NoNumbersError, QuantizationError
 from workbench.core import dispatch
 from workbench.core.value import Value
+from workbench.graph import Graph, GraphError, tracing
 from workbench.quantization.analysis import hits, sqnr, together
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.points import Point, floating_twin, followed
@@ -170,12 +171,7 @@ class Measurement:
         Raises `QuantizationError` where the integer model does not compute them by themselves.
         """
         with self._lock, dispatch.no_grad():
-            missing = self._form.missing()
-            if missing:
-                raise QuantizationError(f"not calibrated yet: {', '.join(missing)}")
-            if self._twin is None:
-                self._twin = floating_twin(self.model)
-            self._bring_up_to_date()
+            self._make_forms()
             place = self._form.integer_place(point)
             if place is None:
                 raise QuantizationError(f"the integer model does not compute {point.name} by itself")
@@ -184,6 +180,37 @@ class Measurement:
         if before is None or after is None:
             raise QuantizationError(f"the integer model computes {point.name} within another step")
         return before, after
+
+    def graphs(self) -> tuple[Graph, Graph]:
+        """Trace the model in floating point, and what converting it now gives, for the inputs of the batch.
+
+        Raises `QuantizationError` where observers have seen nothing yet, or the model cannot be traced.
+        """
+        with self._lock, dispatch.no_grad():
+            self._make_forms()
+            try:
+                # By themselves they are no news: what they differ in is what was asked for.
+                before, after = (
+                    tracing.followed(form, self.arguments).graph for form in (self._twin, self._converted)
+                )
+            except (GraphError, NoNumbersError) as error:
+                raise QuantizationError(f"the model has no graph: {error}") from error
+        return before, after
+
+    def places_of(self, point: Point) -> tuple[str, ...]:
+        """Return where the integer form has an observed point: paths of modules and names of nodes, nearest first."""
+        with self._lock:
+            place = None if self._converted is None else self._form.integer_place(point)
+        return tuple(dict.fromkeys(one for one in (place, point.path, *point.nodes) if one))
+
+    def _make_forms(self) -> None:
+        """Have both forms, the integer one by the present ranges."""
+        missing = self._form.missing()
+        if missing:
+            raise QuantizationError(f"not calibrated yet: {', '.join(missing)}")
+        if self._twin is None:
+            self._twin = floating_twin(self.model)
+        self._bring_up_to_date()
 
     def _caught(self, model: Any, place: str) -> Any:
         """What the module at `place` returns when `model`, which is this object's own, runs."""

@@ -10,13 +10,13 @@ from workbench.graph import Graph, GraphDiff, Node, NodeDiff
 from workbench.graph import diff as compared
 from workbench.graph.passes import Step
 from workbench.graph.tracing import Example
-from workbench.live.messages import DiffNode, DiffRow, DiffState, Head
+from workbench.live.messages import DiffNode, DiffRow, DiffState, Head, SelectEvent
 from workbench.live.model import Snapshot
 from workbench.live.renderers import renderers
 from workbench.widgets.base import ViewWidget
 from workbench.widgets.graph import graph_of
 from workbench.widgets.graph_types import LONGEST, dims_of_type, short_name
-from workbench.widgets.node_selection import NodeSelectionModel
+from workbench.widgets.node_selection import NodeSelectionModel, node_at, node_places
 
 __all__ = ["MOST_ROWS", "DiffModel", "DiffWidget", "diff", "graph_diff"]
 
@@ -67,6 +67,18 @@ class DiffModel(NodeSelectionModel):
             ),
             lasting=("rows",),
         )
+
+    def places_of(self, identity: str) -> tuple[str, ...]:
+        """Return the name of a node, and the paths of the modules that it lies in, the innermost first."""
+        return node_places(self._after(), identity)
+
+    def show_place(self, places: tuple[str, ...]) -> None:
+        """Pick a node of the graph after that lies at one of `places`."""
+        self.handle(SelectEvent("select", node_at(self._after(), places)))
+
+    def _after(self) -> Iterator[Node]:
+        """Yield the nodes of the graph after that have a row."""
+        return (one.after for one in self.diff.nodes if one.after is not None and one.after.name in self._ids)
 
     def _known(self) -> Container[str]:
         return self._ids

@@ -12,13 +12,13 @@ from workbench.graph.arguments import tensors_in
 from workbench.graph.stopping import Stop, trace_so_far
 from workbench.graph.tracing import Example
 from workbench.live.messages import GraphState, Head, SelectEvent
-from workbench.live.model import Refused, Snapshot
+from workbench.live.model import Snapshot
 from workbench.live.renderers import renderers
 from workbench.widgets.base import ViewWidget
 from workbench.widgets.graph_picture import LONGEST_ERROR, GraphPicture
 from workbench.widgets.graph_svg import save_picture
 from workbench.widgets.graph_types import LONGEST
-from workbench.widgets.node_selection import NodeSelectionModel
+from workbench.widgets.node_selection import NodeSelectionModel, node_at, node_places
 
 __all__ = ["GraphModel", "GraphWidget", "graph", "graph_of"]
 
@@ -92,21 +92,11 @@ class GraphModel(NodeSelectionModel):
 
     def places_of(self, identity: str) -> tuple[str, ...]:
         """Return the name of a node, and the paths of the modules that it lies in, the innermost first."""
-        scope = next((node.scope for node in self._graph.nodes if node.name == identity), ())
-        return identity, *(".".join(scope[:length]) for length in range(len(scope), 0, -1))
+        return node_places(self._graph.nodes, identity)
 
     def show_place(self, places: tuple[str, ...]) -> None:
         """Pick a node that lies at one of `places`: the one of that name, else the last of that module."""
-        for place in places:
-            inside = [
-                node.name
-                for node in self._graph.nodes
-                if node.name == place or f"{'.'.join(node.scope)}.".startswith(f"{place}.")
-            ]
-            if inside:
-                self.handle(SelectEvent("select", place if place in inside else inside[-1]))
-                return
-        raise Refused(f"no node lies at {' or '.join(places)}")
+        self.handle(SelectEvent("select", node_at(self._graph.nodes, places)))
 
     def _known(self) -> Container[str]:
         return self._draw().known

@@ -24,6 +24,7 @@ from workbench.live.messages import (
     SelectEvent,
     SetRangeEvent,
     SetScaleEvent,
+    ShowDifferenceEvent,
     ShowValuesEvent,
     UndoEvent,
 )
@@ -35,6 +36,7 @@ from workbench.quantization.layer_values import LayerValuesBeside
 from workbench.widgets.base import HearingWidget
 from workbench.widgets.histogram_comparison import comparison_of
 from workbench.widgets.histogram_detail import Judged, detail_of, judge
+from workbench.widgets.histogram_difference import ShownDifference
 from workbench.widgets.histogram_rows import row_of
 from workbench.widgets.histogram_words import change_in_words
 
@@ -68,6 +70,7 @@ class HistogramModel(ViewModel):
         self._rules: tuple[tuple[str, int], Judged] | None = None
         self._words: tuple[Step | None, str] = (None, "")
         self._code: tuple[object, str] = (None, "")
+        self._difference = ShownDifference(calibration)
         self._values = LayerValuesBeside(calibration.measurement, self.again)
         self._show_values = False
         self._urgent = False
@@ -205,14 +208,19 @@ class HistogramModel(ViewModel):
 
     def handle(self, event: object) -> None:
         """Pick an observer; set, reset, undo or redo a range. Raises `Refused` where that cannot be done."""
-        with self._lock:
-            try:
+        try:
+            if isinstance(event, ShowDifferenceEvent):
+                # Without the lock: a large model takes its time to trace, and pictures go on.
+                self._difference.show(self._calibration.entry(event.id))
+                return
+            with self._lock:
                 self._do(event)
-            except QuantizationError as error:
-                # Kept as well as raised: a page that is drawn anew shows it too.
-                self._refusal = Refusal(_asked(event), str(error))
-                self.changed()
-                raise Refused(str(error)) from None
+        except QuantizationError as error:
+            # Kept as well as raised: a page that is drawn anew shows it too.
+            self._refusal = Refusal(_asked(event), str(error))
+            self.changed()
+            raise Refused(str(error)) from None
+        with self._lock:
             self._refusal = None
             # What changes a range is shown with the figures that come of it.
             self._urgent = not isinstance(event, SelectEvent | ShowValuesEvent)

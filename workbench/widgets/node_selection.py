@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
+from workbench.graph import Node
 from workbench.live.messages import SelectEvent
 from workbench.live.model import Refused, ViewModel
 
-__all__ = ["NodeSelectionModel"]
+__all__ = ["NodeSelectionModel", "node_at", "node_places"]
 
 
 class NodeSelectionModel(ViewModel):
@@ -45,3 +46,26 @@ class NodeSelectionModel(ViewModel):
                 return
             self._selected = event.id
         self.changed()
+
+
+def node_places(nodes: Iterable[Node], identity: str) -> tuple[str, ...]:
+    """Return the name of a node, and the paths of the modules that it lies in, the innermost first."""
+    scope = next((node.scope for node in nodes if node.name == identity), ())
+    return identity, *(".".join(scope[:length]) for length in range(len(scope), 0, -1))
+
+
+def node_at(nodes: Iterable[Node], places: tuple[str, ...]) -> str:
+    """Return the node that lies at one of `places`: the one of that name, else the last of that module.
+
+    Raises `Refused` where none does.
+    """
+    known = list(nodes)
+    for place in places:
+        inside = [
+            node.name
+            for node in known
+            if node.name == place or f"{'.'.join(node.scope)}.".startswith(f"{place}.")
+        ]
+        if inside:
+            return place if place in inside else inside[-1]
+    raise Refused(f"no node lies at {' or '.join(places)}")

@@ -5,13 +5,15 @@ import { launcherPlugin } from './launcher';
 import { outputsPlugin } from './outputs';
 import { panelPlugin } from './panel';
 import { tabsPlugin } from './tabs';
+import { writingPlugin } from './writing';
 
 const plugins: JupyterFrontEndPlugin<unknown>[] = [
   frontPlugin,
   panelPlugin,
   tabsPlugin,
   launcherPlugin,
-  outputsPlugin
+  outputsPlugin,
+  writingPlugin
 ];
 
 export default plugins;

@@ -135,7 +135,8 @@ class WorkbenchPanel extends Panel implements IWorkbenchPanel {
       void this.app.commands.execute(COMMANDS.tab, { view, model });
     } else {
       this.reveal(view);
-      this.sections.get(view)?.body.choose(model);
+      // Again where its picture has come: what stands below a section without one cannot be scrolled up.
+      this.sections.get(view)?.body.choose(model, () => this.reveal(view));
     }
   };
 

@@ -6,7 +6,7 @@ import { mounts, VIEWS } from '../../views/src/index';
 import { h, replace, setText } from '../../views/src/common/dom';
 import { freshness, LinkedHost } from '../../widgets/src/shared/host';
 import type { KernelLink } from '../../widgets/src/shared/link';
-import type { Opener } from '../../widgets/src/shared/places';
+import { findWriter, type Opener } from '../../widgets/src/shared/places';
 import type { Shown } from '../../widgets/src/shared/pictures';
 import type { IFrontLink } from './tokens';
 
@@ -33,6 +33,7 @@ export class ViewSection extends Widget {
   private chosen = NEWEST;
   /** What is to be chosen as soon as its picture is there. */
   private wanted = NEWEST;
+  private awaited: { readonly drawn: () => void; readonly until: number } | null = null;
   private endWatch: (() => void) | null = null;
   private endLink: (() => void) | null = null;
   private frame = 0;
@@ -55,8 +56,12 @@ export class ViewSection extends Widget {
     this.follow();
   }
 
-  /** Shows one view model, until it goes or a person chooses another; the newest if it is null. */
-  choose(model: string | null): void {
+  /**
+   * Shows one view model, until it goes or a person chooses another; the newest if it is null. `drawn` is called when it
+   * has another picture soon after: it may be as high as the place only then.
+   */
+  choose(model: string | null, drawn: () => void = () => undefined): void {
+    this.awaited = { drawn, until: Date.now() + 2000 };
     this.chosen = NEWEST;
     this.wanted = model ?? NEWEST;
     this.draw();
@@ -144,6 +149,8 @@ export class ViewSection extends Widget {
       status: () => this.status(),
       waiting: () => (this.drawn ? (link?.waiting(this.drawn.model) ?? 0) : 0),
       link: () => link,
+      openView: () => view => this.open(view, 'side', null),
+      write: code => findWriter()?.(code, null) ?? false,
       openIn: () => place => this.open(this.name, place, this.drawn?.model ?? null)
     });
     replace(this.root);
@@ -191,6 +198,9 @@ export class ViewSection extends Widget {
     } else if (shown?.state && shown !== this.drawn) {
       this.drawn = shown;
       this.view?.update(shown.state, shown.buffers);
+      if (this.awaited && Date.now() < this.awaited.until) {
+        requestAnimationFrame(this.awaited.drawn);
+      }
     }
     const refusal = this.drawn ? (this.link?.takeRefusal(this.drawn.model) ?? '') : '';
     if (refusal !== '') {

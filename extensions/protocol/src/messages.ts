@@ -436,6 +436,12 @@ export interface ShowValuesEvent {
   readonly on: boolean;
 }
 
+/** Show in the view of differences what converting the model makes of its graph, and there the node of an observer. */
+export interface ShowDifferenceEvent {
+  readonly type: 'show_difference';
+  readonly id: string;
+}
+
 // link
 
 /** Kernel to page, on the data comm: a view model exists and this is its newest state. */
@@ -867,6 +873,7 @@ export type HistogramViewEvent =
   | ChooseEvent
   | CompareEvent
   | ShowValuesEvent
+  | ShowDifferenceEvent
   | UndoEvent
   | RedoEvent;
 

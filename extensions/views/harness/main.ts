@@ -13,6 +13,9 @@ import type { Example } from './states/tools';
 interface Harness {
   readonly events: unknown[];
   readonly copied: string[];
+  readonly written: string[];
+  /** Whether there is one to write into. */
+  notebook: boolean;
   readonly opened: string[];
   readonly selections: Selection[];
   readonly saved: { readonly name: string; readonly text: Promise<string>; readonly size: number }[];
@@ -65,6 +68,8 @@ const host: Host<unknown> = {
     return () => refusedCallbacks.delete(callback);
   },
   copy: text => void harness.copied.push(text),
+  write: code => harness.notebook && harness.written.push(code) > 0,
+  openView: other => void harness.opened.push(other),
   openIn: place => void harness.opened.push(place),
   openSource: source => void harness.opened.push(source),
   select: selection => void harness.selections.push(selection),
@@ -90,6 +95,8 @@ let shown: Example | null = null;
 const harness: Harness = {
   events: [],
   copied: [],
+  written: [],
+  notebook: true,
   opened: [],
   selections: [],
   saved: [],

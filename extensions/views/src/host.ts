@@ -5,6 +5,8 @@
  * one `Host` and call the same `mount` functions.
  */
 
+import type { ViewName } from './protocol';
+
 /** How fresh the picture is. */
 export type Status =
   | { readonly kind: 'live' }
@@ -52,6 +54,12 @@ export interface Host<E> {
   onRefused?(callback: (reason: string) => void): () => void;
   /** Puts text on the clipboard. */
   copy(text: string): void;
+  /**
+   * Puts code into a new cell of the notebook, and says whether there is one; absent where there is never any.
+   */
+  write?(code: string): boolean;
+  /** Opens the newest picture of another view; absent where there is no other. */
+  readonly openView?: (view: ViewName) => void;
   /** Opens this view elsewhere; absent where there is only one place. */
   readonly openIn?: (place: Place) => void;
   /** Goes to a line of source, such as `cell 4, line 2`; absent where there is no way to. */

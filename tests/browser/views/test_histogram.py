@@ -333,3 +333,28 @@ def test_of_thousands_only_those_in_sight_are_in_the_page(harness: Harness) -> N
     assert harness.events()[-1] == {"type": "select", "id": "layer0"}
     root.get_by_test_id("wb-order").get_by_role("radio", name="damage").click()
     expect(rows.first.locator(".wb-list-sqnr")).to_have_text("22.0 dB")
+
+
+def test_code_goes_into_a_new_cell_and_onto_the_clipboard(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    code = harness.do("state().head.code")
+    root.get_by_test_id("wb-write-code").click()
+    expect(root.get_by_test_id("wb-done")).to_have_text("in a new cell, and copied")
+    assert harness.do("written") == harness.do("copied") == [code]
+    harness.do("notebook = false")
+    root.get_by_test_id("wb-write-code").click()
+    expect(root.get_by_test_id("wb-done")).to_have_text("copied: there is no notebook here")
+    assert harness.do("written") == [code]
+    assert harness.do("copied") == [code, code]
+
+
+def test_the_difference_is_opened_when_python_has_made_it(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    root.get_by_test_id("wb-show-difference").click()
+    harness.page.wait_for_function("() => harness.opened.length === 1")
+    assert harness.do("opened") == ["diff"]
+    assert harness.events()[-1] == {"type": "show_difference", "id": harness.do("state().selected")}
+    harness.do("answer = () => Promise.resolve({ accepted: false, reason: 'not calibrated yet: conv1' })")
+    root.get_by_test_id("wb-show-difference").click()
+    expect(root.get_by_test_id("wb-refusal")).to_contain_text("not calibrated yet: conv1")
+    assert harness.do("opened") == ["diff"]

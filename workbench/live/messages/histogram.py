@@ -10,7 +10,7 @@ from workbench.live.messages.common import Head, Refusal
 __all__ = [
     "Candidate", "Channel", "ChooseEvent", "CompareEvent", "Comparison", "CurvePoint", "Difference", "HistogramState",
     "ModelFigures", "ObserverDetail", "ObserverRow", "ObserverSettings", "RedoEvent", "ResetRangeEvent",
-    "SetRangeEvent", "SetScaleEvent", "ShowValuesEvent", "UndoEvent", "ValuesBeforeAfter",
+    "SetRangeEvent", "SetScaleEvent", "ShowDifferenceEvent", "ShowValuesEvent", "UndoEvent", "ValuesBeforeAfter",
 ]  # fmt: skip
 
 
@@ -256,3 +256,11 @@ class ShowValuesEvent:
 
     type: Literal["show_values"]
     on: bool
+
+
+@dataclass(frozen=True)
+class ShowDifferenceEvent:
+    """Show what converting the model makes of its graph in the view of differences, an observer's node picked."""
+
+    type: Literal["show_difference"]
+    id: str

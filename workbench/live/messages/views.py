@@ -22,6 +22,7 @@ from workbench.live.messages.histogram import (
     ResetRangeEvent,
     SetRangeEvent,
     SetScaleEvent,
+    ShowDifferenceEvent,
     ShowValuesEvent,
     UndoEvent,
 )
@@ -93,6 +94,7 @@ VIEWS: dict[str, View] = {
                 ChooseEvent,
                 CompareEvent,
                 ShowValuesEvent,
+                ShowDifferenceEvent,
                 UndoEvent,
                 RedoEvent,
             ),

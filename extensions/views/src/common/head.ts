@@ -5,6 +5,7 @@ import { download, fileName, htmlPage, png, svgText, type Exports } from './expo
 import { h, Listeners, replace, setText } from './dom';
 import { openMenu, type MenuItem } from './float';
 import { ago } from './numbers';
+import { writeCode } from './parts';
 import { hex } from './colours';
 import { themeOf } from './theme';
 
@@ -167,7 +168,7 @@ export class HeadLine {
       items.push(...this.exportItems(head.title));
     }
     if (head?.code) {
-      items.push(null, { label: 'Write as code (copy)', run: () => host.copy(head.code) });
+      items.push(null, { label: 'Write as code', run: () => void writeCode(host, head.code) });
     }
     return items.length > 0 ? items : [{ label: 'Nothing to export yet', run: () => undefined }];
   }

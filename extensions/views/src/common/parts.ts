@@ -1,4 +1,5 @@
 /** Small parts that every view uses: buttons, fields, segments, dimension chips, notices, code to copy. */
+import type { Host } from '../host';
 import { dimensionColour } from './colours';
 import { h, replace, setText, type Attributes, type Child } from './dom';
 import { exact } from './numbers';
@@ -210,4 +211,13 @@ export function emptyState(sentence: string, code: string, copy: (text: string) 
 /** Replaces the children of a list of chips. */
 export function fillChips(element: HTMLElement, dims: readonly Named[], dark: boolean): void {
   replace(element, ...dims.map(dim => chip(dim, dark)));
+}
+
+/** What a place may do with code that a view has written. */
+export type CodePlace = Pick<Host<never>, 'copy' | 'write'>;
+
+/** Copies code and puts it into a new cell; says what was done. */
+export function writeCode(place: CodePlace, code: string): string {
+  place.copy(code);
+  return place.write?.(code) ? 'in a new cell, and copied' : 'copied: there is no notebook here';
 }

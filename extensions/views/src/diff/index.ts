@@ -113,6 +113,8 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
   private allNotes = false;
   /** The chosen row. */
   private row = -1;
+  /** The row that was picked elsewhere and is not in sight yet. */
+  private arriving = -1;
   private asked = 0;
   private drawnFor = '';
   private version = 0;
@@ -157,7 +159,10 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
     this.changes = state.rows.flatMap((row, index) => (differs(row) ? [index] : []));
     this.showCounts(state);
     if (state.selected !== null && this.asked === 0) {
-      this.row = state.rows.findIndex(row => row.after?.id === state.selected);
+      const row = state.rows.findIndex(one => one.after?.id === state.selected);
+      // Picked elsewhere: it is shown as soon as the rows are drawn.
+      this.arriving = row !== this.row ? row : this.arriving;
+      this.row = row;
     }
   }
 
@@ -173,6 +178,15 @@ class DiffView extends Picture<DiffState, DiffViewEvent> {
       this.drawnFor = key;
       this.mode = mode;
       this.rebuild(state);
+    }
+    const { arriving } = this;
+    this.arriving = -1;
+    if (arriving >= 0) {
+      this.reveal(arriving);
+      const change = this.changes.indexOf(arriving);
+      if (change >= 0) {
+        this.side.go(change);
+      }
     }
     this.main.draw();
     this.side.draw();

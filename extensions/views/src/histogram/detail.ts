@@ -27,7 +27,10 @@ type Send = (event: HistogramViewEvent) => Promise<Answer | void>;
 export interface Around {
   /** Opens another observer. */
   open(id: string): void;
-  copy(text: string): void;
+  /** Writes code where it can be run; says what was done. */
+  write(code: string): string;
+  /** Opens the difference of the model's two forms; says why it cannot, or nothing. */
+  openDiff(): string;
 }
 
 /** The detail on the right. */
@@ -62,6 +65,13 @@ export class DetailPane {
     'data-testid': 'wb-change',
     'aria-live': 'polite'
   });
+  private readonly done = h('div', {
+    class: 'wb-change',
+    'data-testid': 'wb-done',
+    'aria-live': 'polite',
+    hidden: true
+  });
+  private forgetting: ReturnType<typeof setTimeout> | undefined;
   private readonly undo: HTMLButtonElement;
   private readonly redo: HTMLButtonElement;
   private readonly reset: HTMLButtonElement;
@@ -104,15 +114,14 @@ export class DetailPane {
       () => void next({ type: 'show_values', on: !(this.state?.show_values ?? false) }),
       { 'data-testid': 'wb-show-values', 'aria-pressed': 'false', title: VALUES_TITLE }
     );
-    const write: HTMLButtonElement = button(
-      'write as code',
-      () => {
-        around.copy(this.state?.head.code ?? '');
-        setText(write, 'copied');
-        setTimeout(() => setText(write, 'write as code'), 1200);
-      },
-      { 'data-testid': 'wb-write-code', title: 'Copy the QConfigMapping that does what is chosen here' }
-    );
+    const write = button('write as code', () => this.told(around.write(this.state?.head.code ?? '')), {
+      'data-testid': 'wb-write-code',
+      title: 'Put the QConfigMapping that does what is chosen here into a new cell, and copy it'
+    });
+    const difference = button('graph diff', () => void this.showDifference(next, around), {
+      'data-testid': 'wb-show-difference',
+      title: 'What converting the model by these ranges makes of its graph, with this layer picked'
+    });
     this.undo = button('undo', () => void next({ type: 'undo' }), { 'data-testid': 'wb-undo' });
     this.redo = button('redo', () => void next({ type: 'redo' }), { 'data-testid': 'wb-redo' });
     this.reset = button(
@@ -168,7 +177,7 @@ export class DetailPane {
       { class: 'wb-controls' },
       this.menus.element,
       h('span', { class: 'wb-spacer' }),
-      h('span', { class: 'wb-together' }, this.undo, this.redo, this.compare.buttons, write)
+      h('span', { class: 'wb-together' }, this.undo, this.redo, this.compare.buttons, write, difference)
     );
     this.element.append(
       this.title,
@@ -181,6 +190,7 @@ export class DetailPane {
       choices,
       this.figures,
       this.change,
+      this.done,
       this.compare.table,
       this.pair
     );
@@ -270,6 +280,25 @@ export class DetailPane {
   /** Takes timers down. */
   destroy(): void {
     this.control.destroy();
+    clearTimeout(this.forgetting);
+  }
+
+  /** Says for a while what was done that the picture does not show. */
+  private told(text: string): void {
+    clearTimeout(this.forgetting);
+    setText(this.done, text);
+    this.done.hidden = text === '';
+    this.forgetting = setTimeout(() => (this.done.hidden = true), 6000);
+  }
+
+  private async showDifference(send: Send, around: Around): Promise<void> {
+    const { detail } = this;
+    const answer = detail && (await send({ type: 'show_difference', id: detail.id }));
+    if (answer && !answer.accepted) {
+      this.refuse(answer.reason);
+    } else {
+      this.told(around.openDiff());
+    }
   }
 
   private writeTitle(detail: ObserverDetail, row: ObserverRow | undefined): void {

@@ -4,6 +4,7 @@ import { float32, StateError } from '../common/buffers';
 import { h, replace } from '../common/dom';
 import { csv, type Exports } from '../common/exporting';
 import { grouped } from '../common/numbers';
+import { writeCode } from '../common/parts';
 import { Picture } from '../common/picture';
 import { HISTOGRAM_CSS } from './css';
 import { DetailPane } from './detail';
@@ -32,7 +33,11 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
     this.detail = new DetailPane(
       event => this.send(event, true),
       () => this.frame.request(),
-      { open: id => void this.choose(id), copy: text => this.host.copy(text) }
+      {
+        open: id => void this.choose(id),
+        write: code => writeCode(this.host, code),
+        openDiff: () => this.openDiff()
+      }
     );
     this.nothing = this.empty(
       'This observer has seen no values yet: run a batch through the prepared model.'
@@ -108,6 +113,15 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
   override destroy(): void {
     this.detail.destroy();
     super.destroy();
+  }
+
+  /** Opens the difference that Python has just made; says why it cannot, if so. */
+  private openDiff(): string {
+    const { openView } = this.host;
+    openView?.('diff');
+    return openView
+      ? ''
+      : 'The difference is made, and there is no panel to show it here. In a cell, run: wb.widgets.diff(calibration.difference())';
   }
 
   private choose(id: string): Promise<Answer | void> {

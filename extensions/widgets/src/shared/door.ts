@@ -9,7 +9,7 @@ import type { Kernel, Signal } from './kernel';
 import { KernelLink } from './link';
 import type { PlainEvent } from './outbox';
 import { Outbox } from './outbox';
-import { findOpener } from './places';
+import { findOpener, findWriter } from './places';
 
 /** The traits of `workbench.widgets.base.ViewWidget`. */
 interface Traits {
@@ -79,7 +79,9 @@ class Shown<S, E> {
       waiting: () =>
         this.own.waiting(model.get('view_model')) + (this.link?.waiting(model.get('view_model')) ?? 0),
       link: () => this.link,
-      openIn: () => this.opener()
+      openIn: () => this.opener(),
+      openView: () => this.otherOpener(),
+      write: code => findWriter()?.(code, this.body) ?? false
     });
     this.view = mount(this.body, this.host as never);
     model.on('change:state', this.schedule);
@@ -157,6 +159,11 @@ class Shown<S, E> {
     const open = this.seesKernel ? findOpener() : undefined;
     const view = this.model.get('view') as ViewName;
     return open && (place => open(view, place, this.model.get('view_model')));
+  }
+
+  private otherOpener(): ((view: ViewName) => void) | undefined {
+    const open = this.seesKernel ? findOpener() : undefined;
+    return open && (view => open(view, 'side', null));
   }
 
   private async send(event: PlainEvent): Promise<Answer | undefined> {

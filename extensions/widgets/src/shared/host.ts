@@ -1,3 +1,4 @@
+import type { ViewName } from '../../../protocol/src/index';
 import type { Answer, Host, Place, Selection, Status } from '../../../views/src/host';
 import type { KernelLink } from './link';
 import type { PlainEvent } from './outbox';
@@ -13,6 +14,10 @@ export interface Source {
   readonly waiting: () => number;
   /** The views on the same kernel; null where there is no link. */
   readonly link: () => KernelLink | null;
+  /** Opens another view, where that is possible now. */
+  readonly openView: () => ((view: ViewName) => void) | undefined;
+  /** Puts code into a new cell; says whether there is a notebook to put it in. */
+  readonly write: (code: string) => boolean;
   /** Opens the view elsewhere, where that is possible now. */
   readonly openIn: () => ((place: Place) => void) | undefined;
 }
@@ -47,6 +52,11 @@ export class LinkedHost implements Host<never> {
   /** Opens this view elsewhere; undefined where nothing can. */
   get openIn(): ((place: Place) => void) | undefined {
     return this.source.openIn();
+  }
+
+  /** Opens the newest picture of another view; undefined where nothing can. */
+  get openView(): ((view: ViewName) => void) | undefined {
+    return this.source.openView();
   }
 
   /** How many events are not confirmed, for so long that a person should know. */
@@ -96,6 +106,11 @@ export class LinkedHost implements Host<never> {
   /** Puts text on the clipboard. */
   copy(text: string): void {
     void navigator.clipboard?.writeText(text).catch(() => undefined);
+  }
+
+  /** Puts code into a new cell of the notebook; says whether there is one. */
+  write(code: string): boolean {
+    return this.source.write(code);
   }
 
   /** Tells the other views what was selected here. */
