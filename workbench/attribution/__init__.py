@@ -43,11 +43,41 @@ from workbench.attribution.neuron.gradient import NeuronGradient
 from workbench.attribution.neuron.gradient_shap import NeuronGradientShap
 from workbench.attribution.neuron.integrated_gradients import NeuronIntegratedGradients
 from workbench.attribution.noise_tunnel import NoiseTunnel, SmoothGrad
+from workbench.attribution.perturbation.ablation import FeatureAblation
+from workbench.attribution.perturbation.features import FeatureMaskWarning
+from workbench.attribution.perturbation.kernel_shap import KernelShap
+from workbench.attribution.perturbation.lime import (
+    Lime,
+    default_from_interp_rep_transform,
+    default_perturb_func,
+)
+from workbench.attribution.perturbation.lime_base import LimeBase
+from workbench.attribution.perturbation.linear_models import Lasso, LinearModel, LinearRegression, Ridge
+from workbench.attribution.perturbation.occlusion import Occlusion
+from workbench.attribution.perturbation.permutation import FeaturePermutation
+from workbench.attribution.perturbation.shapley import ShapleyValues, ShapleyValueSampling
+from workbench.attribution.perturbation.similarity import get_exp_kernel_similarity_function
 from workbench.attribution.result import AttributionResult
 from workbench.attribution.saliency import Saliency
 from workbench.base.public import words
 
 __all__ = [
+    "FeatureAblation",
+    "FeatureMaskWarning",
+    "KernelShap",
+    "Lime",
+    "LimeBase",
+    "Lasso",
+    "LinearModel",
+    "LinearRegression",
+    "Ridge",
+    "Occlusion",
+    "FeaturePermutation",
+    "ShapleyValues",
+    "ShapleyValueSampling",
+    "default_from_interp_rep_transform",
+    "default_perturb_func",
+    "get_exp_kernel_similarity_function",
     "Attribution",
     "AttributionResult",
     "ConvergenceWarning",

@@ -15,6 +15,12 @@ from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
 from workbench.attribution.modes import evaluating
 from workbench.attribution.noise_tunnel import SmoothGrad
+from workbench.attribution.perturbation.ablation import FeatureAblation
+from workbench.attribution.perturbation.kernel_shap import KernelShap
+from workbench.attribution.perturbation.lime import Lime
+from workbench.attribution.perturbation.occlusion import Occlusion
+from workbench.attribution.perturbation.permutation import FeaturePermutation
+from workbench.attribution.perturbation.shapley import ShapleyValues, ShapleyValueSampling
 from workbench.attribution.quadrature import METHODS as RULES
 from workbench.attribution.result import AttributionResult, check_class_names
 from workbench.attribution.saliency import Saliency
@@ -31,6 +37,13 @@ METHODS: dict[str, type[Attribution]] = {
     "input_x_gradient": InputXGradient,
     "gradient_shap": GradientShap,
     "smooth_grad": SmoothGrad,
+    "occlusion": Occlusion,
+    "feature_ablation": FeatureAblation,
+    "feature_permutation": FeaturePermutation,
+    "shapley_values": ShapleyValues,
+    "shapley_value_sampling": ShapleyValueSampling,
+    "lime": Lime,
+    "kernel_shap": KernelShap,
 }
 """The methods that `explain` knows by name."""
 
@@ -90,8 +103,8 @@ def explain(
             "explain shows attributions of one tensor; for a tuple of inputs use the method itself, e.g. "
             "IntegratedGradients(model).attribute((a, b))"
         )
-    if baselines is not None and kind is not IntegratedGradients:
-        raise TypeError(f"{kind.__name__} starts from no baseline; only Integrated Gradients does")
+    if baselines is not None and "baselines" not in inspect.signature(kind.attribute).parameters:
+        raise TypeError(f"{kind.__name__} starts from no baseline; Integrated Gradients does")
     question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args)
     start = time.perf_counter()
     # Asked anew, for only now it is known which classes.

@@ -1,0 +1,1 @@
+"""Methods that perturb inputs and look at what comes out: they need no gradients."""
