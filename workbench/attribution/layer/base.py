@@ -112,10 +112,15 @@ class LayerRuns:
     def _run(self, values: Sequence[Array], rows: Array, gradients: bool) -> tuple[Any, list[Tensor]]:
         question = self.evaluation.question
         method = question.method
-        # With one layer nothing before it need be on the tape; of several one may come before another.
-        apart = len(self.layers) == 1
+        # With one layer nothing before it need be on the tape. Of several one may come before another; and what a layer
+        # is given may go elsewhere, too, as around a residual block: its gradient is that of all it is used for.
+        at_input = any(layer.at_input for layer in self.layers)
+        apart = len(self.layers) == 1 and not at_input
         taken = [Taken(method, layer, len(rows), gradients, apart) for layer in self.layers]
-        arguments = [*question.tensors(values), *question.arguments(rows)]
+        inputs = question.tensors(values)
+        if gradients and at_input:
+            inputs = [one.requires_grad_() if one.dtype.kind == "f" else one for one in inputs]
+        arguments = [*inputs, *question.arguments(rows)]
         output = run_layers(method, self.evaluation.forward, arguments, self.layers, taken)
         if gradients:
             check_output(output, rows, method)
