@@ -16,6 +16,7 @@ from workbench.attribution.base import (
     GradientAttribution,
     InterruptedWarning,
 )
+from workbench.attribution.deep_lift import DeepLift, DeepLiftShap
 from workbench.attribution.embeddings import (
     EmbeddingWarning,
     InterpretableEmbeddingBase,
@@ -82,6 +83,8 @@ __all__ = [
     "AttributionResult",
     "ConvergenceWarning",
     "EmbeddingWarning",
+    "DeepLift",
+    "DeepLiftShap",
     "Forecast",
     "GradientAttribution",
     "GradientShap",

@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.attribution.arguments import Question, ask
 from workbench.attribution.base import Attribution, warn_of
+from workbench.attribution.deep_lift import DeepLift, DeepLiftShap
 from workbench.attribution.evaluation import Evaluation, run_rows
 from workbench.attribution.gradient_shap import GradientShap
 from workbench.attribution.input_x_gradient import InputXGradient
@@ -44,6 +45,8 @@ METHODS: dict[str, type[Attribution]] = {
     "shapley_value_sampling": ShapleyValueSampling,
     "lime": Lime,
     "kernel_shap": KernelShap,
+    "deep_lift": DeepLift,
+    "deep_lift_shap": DeepLiftShap,
 }
 """The methods that `explain` knows by name."""
 
@@ -105,6 +108,7 @@ def explain(
         )
     if baselines is not None and "baselines" not in inspect.signature(kind.attribute).parameters:
         raise TypeError(f"{kind.__name__} starts from no baseline; Integrated Gradients does")
+        raise TypeError(f"{kind.__name__} starts from no baseline; only Integrated Gradients does")
     question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args)
     start = time.perf_counter()
     # Asked anew, for only now it is known which classes.

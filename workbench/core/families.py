@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.base.dims import broadcast
 from workbench.base.errors import DimensionError
+from workbench.core.contribution import Contribution
 from workbench.core.dtype_rules import FLOAT, PREDICATE, PROMOTE
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.quantization import COMPARED, OWN, Quantization
@@ -37,6 +38,7 @@ def unary(
     domain: tuple[float, float] = (-2.0, 2.0),
     reference: str | None = None,
     quantized: Quantization | Absent = OWN,
+    contribution: Contribution | None = None,
     properties: Iterable[str] = (),
     small: str | None = None,
     into: Callable[..., Any] | None = None,
@@ -67,6 +69,7 @@ def unary(
         vjp=gradient if isinstance(gradient, Absent) else vjp,
         saves=saves,
         quantized=quantized,
+        contribution=contribution,
         samples=samples,
         small=small,
         into=into,

@@ -17,6 +17,8 @@ from workbench import kernels
 from workbench.base.dims import Dims
 from workbench.core.absent import Absent
 from workbench.core.bases import OpBase, eager
+from workbench.core.contribution import Contribution
+from workbench.core.contribution import derived as contribution_of
 from workbench.core.quantization import UNSTATED, Quantization, derived
 
 __all__ = ["Absent", "BadInput", "DTypeRule", "Op", "Sample", "Saves", "ops", "table"]
@@ -141,6 +143,8 @@ class Op(OpBase):
     quantized: Quantization | Absent = UNSTATED
     """How scale and zero point travel through it, and how it takes codes, see `core.quantization`. Where nothing is
     said: derived, from its properties."""
+    contribution: Contribution | Absent | None = None
+    """How what it gives is shared out among its inputs, see `core.contribution`. None: derived, from its properties."""
     sparse: Callable[..., Any] | Absent | None = None
     """What it does to sparse values: a rule on values, written with other ops, see `core.sparse_rules`. None: derived,
     where the op leaves 0 as it is."""
@@ -195,6 +199,8 @@ class Op(OpBase):
             object.__setattr__(self, "half_kernel", kernels.lookup_half(self.name))
         if self.quantized is UNSTATED:
             object.__setattr__(self, "quantized", derived(self))
+        if self.contribution is None:
+            object.__setattr__(self, "contribution", contribution_of(self))
         table_add(self)
 
     def __repr__(self) -> str:

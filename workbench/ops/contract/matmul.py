@@ -10,6 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims, broadcast_sizes, near_miss, new_name, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core import sparse_rules
+from workbench.core.contribution import PRODUCT
 from workbench.core.dtype_rules import LEARNED, PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -170,6 +171,7 @@ def product(a: Any, b: Any) -> Any:
 
 MATMUL = Op(
     name="matmul",
+    contribution=PRODUCT,
     doc="Matrix product over the last two dims, batches at the left.",
     equation="y[…, m, n] = Σ_k a[…, m, k]·b[…, k, n]",
     dims=_matmul_dims,
@@ -254,6 +256,7 @@ def _linear_vjp(c: Call, g: Any) -> tuple[Any, ...]:
 
 LINEAR = Op(
     name="linear",
+    contribution=PRODUCT,
     doc="Affine map of the last dim.",
     equation="y[…, o] = Σ_i x[…, i]·w[o, i] + b[o]",
     dims=_linear_dims,

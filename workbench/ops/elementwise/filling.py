@@ -13,6 +13,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.numbers import fitted
 from workbench.core import sparse_indexing
 from workbench.core.batch_rules import as_it_is
+from workbench.core.contribution import PRODUCT, rectifying
 from workbench.core.direct_writes import computes
 from workbench.core.dtype_rules import KEEP, PROMOTE
 from workbench.core.families import binary, grid, unbroadcast
@@ -30,6 +31,7 @@ INPUT = Saves(output=False)
 
 FILL = Op(
     name="fill",
+    contribution=PRODUCT,
     doc="As many values as there were, all of them one number.",
     equation="y = value",
     dims=lambda x, value: x,
@@ -136,6 +138,7 @@ CLAMP = Op(
     properties=frozenset({"elementwise"}),
     into=np.clip,
     quantized=COMPUTED,
+    contribution=rectifying(lambda params: params["low"] == 0),
 )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims, Names, broadcast_sizes, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.core import sparse_indexing
+from workbench.core.contribution import PRODUCT
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import BadInput, Sample, ops
 from workbench.core.quantization import GRADIENT, MOVED, WRITTEN
@@ -213,6 +214,7 @@ PICK_ADD = move(
     properties=frozenset(),
     batch=batching.pick_add,
     quantized=GRADIENT,
+    contribution=PRODUCT,
 )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.core.batch_rules import drawn_by_place
+from workbench.core.contribution import ELEMENTWISE, PRODUCT
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
@@ -47,6 +48,7 @@ _HALF: dict[str, Any] = {"p": 0.5, "seed": 7 + 2**40, "scale": 2.0, "high": 0.0,
 
 DROPOUT = Op(
     name="dropout",
+    contribution=PRODUCT,
     doc="Set values to 0 by chance, and scale the rest; or to another number, and shift the rest.",
     equation="y = x·scale + high where a place is kept, which is so with probability 1 - p; x·0 + low elsewhere",
     reference="Srivastava et al. 2014; with shifts: Klambauer et al. 2017",
@@ -87,6 +89,7 @@ _BETWEEN: dict[str, Any] = {"lower": 0.1, "upper": 0.6, "seed": 3}
 
 RRELU = Op(
     name="rrelu",
+    contribution=ELEMENTWISE,
     doc="The value where it is positive, a share of it elsewhere that is drawn for each place.",
     equation="y = x where x > 0, a·x elsewhere, with a from [lower, upper)",
     reference="Xu et al. 2015",

@@ -10,9 +10,10 @@ import numpy as np
 from workbench.base.dims import Dims, dim_index
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.core.batching import Batch
+from workbench.core.contribution import ORDERED, SELECTED, SMALLEST, Contribution
 from workbench.core.dtype_rules import INDEX, KEEP
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
-from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
+from workbench.core.op import Absent, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.quantization import CHOSEN, COMPARED
 from workbench.core.tape import Call
 from workbench.core.typing import Dim, DimsLike, Tensor
@@ -62,6 +63,7 @@ AMAX = reduction(
     _extreme_gradient,
     saves=EVERYTHING,
     quantized=CHOSEN,
+    contribution=SELECTED,
 )
 AMIN = reduction(
     "amin",
@@ -71,11 +73,18 @@ AMIN = reduction(
     _extreme_gradient,
     saves=EVERYTHING,
     quantized=CHOSEN,
+    contribution=SMALLEST,
 )
 
 
 def overall(
-    name: str, doc: str, equation: str, forward: Callable[[Any], Any], *, by_dim: str | None = None
+    name: str,
+    doc: str,
+    equation: str,
+    forward: Callable[[Any], Any],
+    *,
+    by_dim: str | None = None,
+    contribution: Contribution | Absent = ORDERED,
 ) -> Op:
     """Declare an op that picks one value out of all; its gradient is shared evenly between those equal to it.
 
@@ -109,11 +118,12 @@ def overall(
         samples=lambda: [Sample((grid(3, 5),), names=(("N", "C"),)), Sample((grid(),))],
         batch=entries if by_dim is not None else None,
         quantized=CHOSEN,
+        contribution=contribution,
     )
 
 
-MAX = overall("max", "Largest of all values.", "y = max x", np.max, by_dim="amax")
-MIN = overall("min", "Smallest of all values.", "y = min x", np.min, by_dim="amin")
+MAX = overall("max", "Largest of all values.", "y = max x", np.max, by_dim="amax", contribution=SELECTED)
+MIN = overall("min", "Smallest of all values.", "y = min x", np.min, by_dim="amin", contribution=SMALLEST)
 
 # --------------------------------------------------------------------------------------- along one dim
 
@@ -147,6 +157,7 @@ def selection(
     equation: str,
     pick: Callable[..., Any],
     samples: Callable[[], list[Sample]] = selection_samples,
+    contribution: Contribution | Absent = ORDERED,
 ) -> Op:
     """Declare an op that picks one value along a dim, and says where it stands.
 
@@ -189,6 +200,7 @@ def selection(
         samples=samples,
         outputs=2,
         quantized=CHOSEN,
+        contribution=contribution,
     )
 
 
@@ -197,12 +209,14 @@ MAX_DIM = selection(
     "Largest value along a dim, and where it stands first.",
     "y, i = max x, argmax x",
     lambda x, dim: np.argmax(x, axis=dim),
+    contribution=SELECTED,
 )
 MIN_DIM = selection(
     "min_dim",
     "Smallest value along a dim, and where it stands first.",
     "y, i = min x, argmin x",
     lambda x, dim: np.argmin(x, axis=dim),
+    contribution=SMALLEST,
 )
 
 

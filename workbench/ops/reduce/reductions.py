@@ -13,6 +13,7 @@ from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DimensionIndexError, DTypeError
 from workbench.base.symbolic_size import as_float
 from workbench.core import sparse_rules
+from workbench.core.contribution import Contribution
 from workbench.core.dtype_rules import FLOAT, KEEP, SUM
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -63,6 +64,7 @@ def reduction(
     small: str | None = None,
     sparse: Callable[..., Any] | None = None,
     quantized: Quantization | Absent = OWN,
+    contribution: Contribution | None = None,
 ) -> Op:
     """Declare a reduction with parameters ``dim`` (positions) and ``keepdim``."""
 
@@ -87,6 +89,7 @@ def reduction(
         small=small,
         sparse=sparse,
         quantized=quantized,
+        contribution=contribution,
     )
 
 

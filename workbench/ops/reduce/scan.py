@@ -10,6 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims, broadcast, dim_index
 from workbench.base.dtypes import as_dtype
 from workbench.core.batch_rules import all_along
+from workbench.core.contribution import SELECTED, SMALLEST, Contribution
 from workbench.core.dtype_rules import FLOAT, PROMOTE, SUM
 from workbench.core.families import grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
@@ -44,6 +45,7 @@ def scan(
     outputs: int = 1,
     properties: frozenset[str] = frozenset(),
     quantized: Quantization = OWN,
+    contribution: Contribution | None = None,
 ) -> Op:
     """Declare an op that runs along a dim; names and sizes pass through."""
 
@@ -68,6 +70,7 @@ def scan(
         outputs=outputs,
         properties=properties,
         quantized=quantized,
+        contribution=contribution,
     )
 
 
@@ -212,6 +215,7 @@ CUMMAX = scan(
     dtype=PICKED,
     outputs=2,
     quantized=CHOSEN,
+    contribution=SELECTED,
 )
 CUMMIN = scan(
     "cummin",
@@ -223,6 +227,7 @@ CUMMIN = scan(
     dtype=PICKED,
     outputs=2,
     quantized=CHOSEN,
+    contribution=SMALLEST,
 )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, dim_index
 from workbench.base.errors import DimensionError
+from workbench.core.contribution import ORDERED
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.quantization import CHOSEN
@@ -53,6 +54,7 @@ def to_places(c: Call, g: Any, _: Any) -> tuple[Any, ...]:
 
 SORT = Op(
     name="sort",
+    contribution=ORDERED,
     doc="Values along a dim in order, and where they stood; equal values keep their order.",
     equation="y_1 ≤ y_2 ≤ …, y_i = x_{index i}",
     dims=lambda x, dim, descending: (x, x),
@@ -124,6 +126,7 @@ def _topk(x: Any, k: int, dim: int, largest: bool) -> tuple[Any, Any]:
 
 TOPK = Op(
     name="topk",
+    contribution=ORDERED,
     doc="The k largest (or smallest) values along a dim in order, and where they stood.",
     equation="y_1 ≥ … ≥ y_k, y_i = x_{index i}",
     reference="Hoare 1961, algorithm 65: find",

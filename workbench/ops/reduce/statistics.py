@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.core.contribution import composed
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
 from workbench.core.tape import Call
 from workbench.core.typing import DimsLike, Tensor
@@ -73,6 +74,18 @@ def _std_gradient(c: Call, g: Any, dim: tuple[int, ...], keepdim: bool, correcti
     return _var_gradient(c, share, dim, keepdim, correction)
 
 
+def _var_steps(
+    constant: Callable[[Any], Any], x: Any, *, dim: tuple[int, ...], keepdim: bool, correction: float
+) -> Any:
+    centred = ops.sub(x, ops.mean(x, dim=dim, keepdim=True))
+    total = ops.sum(ops.mul(centred, centred), dim=dim, keepdim=keepdim)
+    return ops.div(total, max(0.0, math.prod(x.payload.shape[i] for i in dim) - correction))
+
+
+def _std_steps(constant: Callable[[Any], Any], x: Any, **params: Any) -> Any:
+    return ops.sqrt(_var_steps(constant, x, **params))
+
+
 VAR = reduction(
     "var",
     "Variance over dims, with `correction` fewer degrees of freedom.",
@@ -83,6 +96,7 @@ VAR = reduction(
     dtype=REAL,
     samples=_samples,
     properties=["wide"],
+    contribution=composed(_var_steps),
 )
 STD = reduction(
     "std",
@@ -94,6 +108,7 @@ STD = reduction(
     dtype=REAL,
     samples=_samples,
     properties=["wide"],
+    contribution=composed(_std_steps),
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -12,6 +12,7 @@ from workbench.base.dims import Dims, dim_index, dim_indices, unnamed
 from workbench.base.errors import DimensionError, DimensionIndexError
 from workbench.base.symbolic_size import whole
 from workbench.core.batch_rules import as_it_is
+from workbench.core.contribution import ENDS
 from workbench.core.families import grid
 from workbench.core.op import Absent, BadInput, Sample, ops
 from workbench.core.quantization import MOVED, SEEN
@@ -275,6 +276,7 @@ DETACH = move(
     forward=lambda x: x,
     quantized=SEEN,
     vjp=Absent("it is there to stop gradients"),
+    contribution=ENDS,
     samples=lambda: [Sample((grid(2, 3),), names=(("N", "C"),))],
     properties=frozenset({"view"}),
     batch=as_it_is,

@@ -13,6 +13,7 @@ from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.lazy import scipy_sparse
 from workbench.base.sparse_array import SparseArray
+from workbench.core.contribution import PRODUCT
 from workbench.core.dtype_rules import PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -150,6 +151,7 @@ def _product_vjp(c: Call, g: Any) -> tuple[Any, ...]:
 
 SPARSE_PRODUCT = Op(
     name="sparse_product",
+    contribution=PRODUCT,
     doc="Product of a sparse matrix, given by its values and their places, and a dense one.",
     equation="y[r, d] = Σ v[k]·x[j[k], d] over the k with i[k] = r",
     dims=_product_dims,

@@ -12,6 +12,7 @@ from workbench.base.dims import Dims, dim_index
 from workbench.base.errors import DimensionError
 from workbench.base.lazy import scipy_special
 from workbench.core.batch_rules import all_along
+from workbench.core.contribution import composed
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import alike, binary, grid, unary
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -170,8 +171,16 @@ def _glu_dims(x: Dims, *, dim: int) -> Dims:
     return Dims(x.names, (*x.sizes[:dim], x.sizes[dim] // 2, *x.sizes[dim + 1 :]))
 
 
+def _glu_steps(constant: Callable[[Any], Any], x: Any, *, dim: int) -> Any:
+    half = x.payload.shape[dim] // 2
+    lead = (slice(None),) * dim
+    value = ops.index(x, key=(*lead, slice(0, half)))
+    return ops.mul(value, constant(ops.sigmoid(ops.index(x, key=(*lead, slice(half, None))))))
+
+
 GLU = Op(
     name="glu",
+    contribution=composed(_glu_steps),
     doc="Gated linear unit: one half along a dim, by the logistic function of the other.",
     equation="y = a·σ(b), x = (a, b)",
     reference="Dauphin et al. 2017",

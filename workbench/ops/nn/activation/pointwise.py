@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.errors import DimensionError
 from workbench.base.numbers import fitted
+from workbench.core.contribution import rectifying
 from workbench.core.direct_writes import computes, written_directly
 from workbench.core.dtype_rules import LEARNED
 from workbench.core.families import binary, unary
@@ -68,6 +69,7 @@ RELU = unary(
         ),
     ),
     reference="Nair and Hinton 2010",
+    contribution=rectifying(),
     small="relu",
     into=_relu,
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import broadcast
+from workbench.core.contribution import Contribution, rectifying
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
@@ -31,6 +32,7 @@ def _shaped(
     reference: str | None = None,
     small: str | None = None,
     quantized: Quantization = OWN,
+    contribution: Contribution | None = None,
 ) -> tuple[Op, Op]:
     """Declare y = f(x), and the op ``<name>_gradient`` that takes a gradient through it.
 
@@ -60,6 +62,7 @@ def _shaped(
         vjp=lambda c, g: (getattr(ops, f"{name}_gradient")(g, c.inputs[0], **c.params),),
         saves=INPUT,
         quantized=quantized,
+        contribution=contribution,
         samples=lambda: [
             Sample((grid(3, 4),), params, names=(("N", "C"),)),
             Sample((grid(),), params),
@@ -113,6 +116,7 @@ HARDTANH, HARDTANH_GRADIENT = _shaped(
     {"low": -0.6, "high": 0.7},
     dtype=PROMOTE,
     quantized=COMPUTED,
+    contribution=rectifying(lambda params: params["low"] == 0),
 )
 HARDSIGMOID, HARDSIGMOID_GRADIENT = _shaped(
     "hardsigmoid",
@@ -170,6 +174,7 @@ THRESHOLD, THRESHOLD_GRADIENT = _shaped(
     {"threshold": 0.3, "value": 2.0},
     dtype=PROMOTE,
     quantized=ROUNDED,
+    contribution=rectifying(lambda params: params["threshold"] == params["value"] == 0),
 )
 
 # ------------------------------------------------------------------------------------ by an exponential

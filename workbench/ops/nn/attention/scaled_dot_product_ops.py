@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from workbench.base.dims import Dims, broadcast_size
 from workbench.base.errors import DimensionError
 from workbench.base.symbolic_size import hint
 from workbench.core import dispatch
+from workbench.core.contribution import composed
 from workbench.core.dtype_rules import ATTENDED, ATTENDED_GRADIENT
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import Absent, BadInput, Op, Sample, Saves, ops
@@ -139,8 +141,12 @@ def _attention_vjp(c: Call, g: Any, g_normal: Any) -> tuple[Any, ...]:
 def _dropped(weights: Any, c: Call) -> Any:
     """Drop what the call dropped: by an op, since in a graph the seed is another one at every run."""
     share = c.params["dropout"]
-    settings = {"p": share, "seed": c.params["seed"], "drawn": (0, 4), "high": 0.0, "low": 0.0}
-    return ops.dropout(weights, scale=1 / (1 - share) if share < 1 else 0.0, **settings)
+    return ops.dropout(weights, **_dropping(share, c.params["seed"]))
+
+
+def _dropping(share: float, seed: int) -> dict[str, Any]:
+    settings = {"p": share, "seed": seed, "drawn": (0, 4), "high": 0.0, "low": 0.0}
+    return settings | {"scale": 1 / (1 - share) if share < 1 else 0.0}
 
 
 def _samples() -> list[Sample]:
@@ -164,8 +170,25 @@ def _cost(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
     return 4.0 * query.numel * key.sizes[2]
 
 
+def _steps(
+    constant: Callable[[Any], Any], query: Any, key: Any, value: Any, mask: Any = None,
+    *, scale: float, causal: bool, dropout: float, seed: int,
+) -> tuple[Any, Any]:  # fmt: skip
+    scores = ops.mul(ops.matmul(query, swap(key)), scale)
+    sizes = scores.payload.shape
+    if mask is not None:
+        scores = ops.add(scores, mask)
+    if causal:
+        scores = ops.where(tri(sizes[2], sizes[3]), scores, -np.inf)
+    weights = ops.softmax(scores, dim=3)
+    if least(dropout):
+        weights = ops.dropout(weights, **_dropping(dropout, seed))
+    return ops.matmul(weights, value), ops.logsumexp(scores, dim=(3,), keepdim=False)
+
+
 ATTENTION = Op(
     name="attention",
+    contribution=composed(_steps),
     doc="Averages of values by how well their keys match a query, for each head; also the logarithms of the sums.",
     equation="y = softmax(scale·q·kᵀ + mask)·v",
     reference="Vaswani et al. 2017; in blocks: Dao et al. 2022",

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import Dims, new_name
 from workbench.base.errors import DimensionError
+from workbench.core.contribution import SELECTED
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.index_types import check_index
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -82,6 +83,7 @@ def _bag_max_vjp(c: Call, g: Any, g_places: Any) -> tuple[Any, ...]:
 
 BAG_MAX = Op(
     name="bag_max",
+    contribution=SELECTED,
     doc="Largest value of each column over the rows of each bag, and where it stands; 0 and -1 for empty bags.",
     equation="y[b, d] = max x[i, d] over i in bag b",
     dims=lambda rows, bags, counted, count: (

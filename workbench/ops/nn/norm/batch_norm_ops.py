@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from workbench.base.dims import Dims
 from workbench.base.dtypes import half_width
 from workbench.base.errors import DimensionError
 from workbench.base.symbolic_size import as_float
+from workbench.core.contribution import PRODUCT, composed
 from workbench.core.dtype_rules import NORMALISED, NORMALISED_GRADIENT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -19,6 +21,7 @@ from workbench.core.tape import Call
 from workbench.kernels._range import inverse_deviation, normalise_in_range
 from workbench.ops.elementwise.complex import zeros
 from workbench.ops.nn import batching
+from workbench.ops.nn.norm.steps import scaled, standardised
 
 # ----------------------------------------------------------------------------------- batch normalisation
 
@@ -103,8 +106,18 @@ def _statistics_gradient(c: Call, g_mean: Any, g_rstd: Any) -> Any:
     return total
 
 
+def _steps(
+    constant: Callable[[Any], Any], x: Any, weight: Any, bias: Any, *, eps: float
+) -> tuple[Any, Any, Any]:
+    shape = x.payload.shape
+    y, mean, rstd = standardised(constant, x, _channel_axes(len(shape)), eps)
+    y = scaled(y, weight, bias, (1, shape[1]) + (1,) * (len(shape) - 2))
+    return y, ops.reshape(mean, sizes=shape[1:2]), ops.reshape(rstd, sizes=shape[1:2])
+
+
 BATCH_NORM = Op(
     name="batch_norm",
+    contribution=composed(_steps),
     doc="Scale each channel by its own mean and variance over the batch; also returns mean and reciprocal deviation.",
     equation="y = (x - E[x]) / √(Var[x] + ε) · w + b, over all dims but C",
     reference="Ioffe and Szegedy 2015",
@@ -274,6 +287,7 @@ def _batch_norm_inference_vjp(c: Call, g: Any) -> tuple[Any, ...]:
 
 BATCH_NORM_INFERENCE = Op(
     name="batch_norm_inference",
+    contribution=PRODUCT,
     doc="Scale each channel by a mean and variance that were measured before.",
     equation="y = (x - mean) / √(variance + ε) · w + b",
     reference="Ioffe and Szegedy 2015",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.base.symbolic_size import as_float
+from workbench.core.contribution import composed
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -24,6 +26,7 @@ from workbench.ops.nn.norm.standardise import (
     through_statistics,
     wanted,
 )
+from workbench.ops.nn.norm.steps import scaled, standardised
 from workbench.ops.offer import offered
 
 
@@ -117,8 +120,23 @@ class _Layout:
         return None if x is None else ops.reshape(x, sizes=(*self.inner, 1))
 
 
+def _steps(
+    constant: Callable[[Any], Any], x: Any, weight: Any = None, bias: Any = None, *, groups: int, eps: float
+) -> tuple[Any, Any, Any]:
+    layout = _Layout(x.payload.shape, groups)
+    y, mean, rstd = standardised(constant, layout.values(x), (2, 3), eps)
+    factors = [layout.as_float(one) for one in (weight, bias)]
+    sizes = (x.payload.shape[0], groups)
+    return (
+        ops.reshape(scaled(y, *factors), sizes=x.payload.shape),
+        ops.reshape(mean, sizes=sizes),
+        ops.reshape(rstd, sizes=sizes),
+    )
+
+
 GROUP_NORM = Op(
     name="group_norm",
+    contribution=composed(_steps),
     doc="Scale each group of a sample's channels by its mean and variance; also returns mean and reciprocal deviation.",
     equation="y = (x - E[x]) / √(Var[x] + ε)·w + b, over the channels of a group and all places",
     reference="Wu and He 2018",

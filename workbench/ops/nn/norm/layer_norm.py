@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims, dim_indices
 from workbench.base.dtypes import half_width
 from workbench.base.errors import DimensionError
+from workbench.core.contribution import composed
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -27,6 +29,7 @@ from workbench.ops.nn.norm.standardise import (
     through_statistics,
     wanted,
 )
+from workbench.ops.nn.norm.steps import scaled, standardised
 from workbench.ops.offer import offered
 
 
@@ -69,8 +72,16 @@ def _layer_norm_vjp(c: Call, g: Any, g_mean: Any, g_rstd: Any) -> tuple[Any, ...
     return wanted(found, c.needs)
 
 
+def _layer_norm_steps(
+    constant: Callable[[Any], Any], x: Any, weight: Any = None, bias: Any = None, *, count: int, eps: float
+) -> tuple[Any, Any, Any]:
+    y, mean, rstd = standardised(constant, x, _last(len(x.payload.shape), count), eps)
+    return scaled(y, weight, bias), mean, rstd
+
+
 LAYER_NORM = Op(
     name="layer_norm",
+    contribution=composed(_layer_norm_steps),
     doc="Scale each sample by the mean and variance of its last dims; also returns mean and reciprocal deviation.",
     equation="y = (x - E[x]) / √(Var[x] + ε)·w + b, over the last dims",
     reference="Ba, Kiros and Hinton 2016",
@@ -187,8 +198,16 @@ def _rms_norm_vjp(c: Call, g: Any, g_rstd: Any) -> tuple[Any, ...]:
     return wanted(found, c.needs)
 
 
+def _rms_norm_steps(
+    constant: Callable[[Any], Any], x: Any, weight: Any = None, *, count: int, eps: float
+) -> tuple[Any, Any]:
+    y, _, rstd = standardised(constant, x, _last(len(x.payload.shape), count), eps, centred=False)
+    return scaled(y, weight, None), rstd
+
+
 RMS_NORM = Op(
     name="rms_norm",
+    contribution=composed(_rms_norm_steps),
     doc="Scale each sample by the root mean square of its last dims; also returns that reciprocal.",
     equation="y = x / √(E[x²] + ε)·w, over the last dims",
     reference="Zhang and Sennrich 2019",

@@ -12,6 +12,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.base.symbolic_size import SymbolicSize, whole
+from workbench.core.contribution import PRODUCT, SELECTED
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.index_types import check_index
@@ -77,6 +78,7 @@ def _adaptive_vjp(c: Call, g: Any, g_indices: Any) -> tuple[Any, ...]:
 
 ADAPTIVE_MAX_POOL = Op(
     name="adaptive_max_pool",
+    contribution=SELECTED,
     doc="Largest value of each of as many windows as asked for, and its index in the plane.",
     equation="y[n, c, p] = max x[n, c, ⌊p·size/out⌋ … ⌈(p + 1)·size/out⌉ - 1]",
     dims=_adaptive_dims,
@@ -130,6 +132,7 @@ def _unpool(x: Any, indices: Any, sizes: Sizes) -> Any:
 
 MAX_UNPOOL = Op(
     name="max_unpool",
+    contribution=PRODUCT,
     doc="Each value at its index in a plane of zeros; where two meet, one of them.",
     equation="y[n, c, index[n, c, p]] = x[n, c, p]",
     dims=_unpool_dims,

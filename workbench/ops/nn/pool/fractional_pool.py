@@ -12,6 +12,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.symbolic_size import SymbolicFloat, scaled
+from workbench.core.contribution import SELECTED
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.quantization import Quantization
@@ -122,6 +123,7 @@ def _chances(*sizes: int) -> Any:
 
 FRACTIONAL_MAX_POOL = Op(
     name="fractional_max_pool",
+    contribution=SELECTED,
     doc="Largest value of each of as many windows as asked for, placed by random numbers, and its index in the plane.",
     equation="y[n, c, p] = max_k x[n, c, ⌊(p + u)·a⌋ - ⌊u·a⌋ + k], a = (size - kernel) / (out - 1), u from [0, 1)",
     reference="Graham 2014",

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.base.symbolic_size import remembered
+from workbench.core.contribution import SELECTED
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import BadInput, DTypeRule, Op, Sample, Saves, ops
@@ -197,6 +198,7 @@ def max_pooling(n: int) -> tuple[Op, Op]:
         vjp=vjp,
         saves=Saves((), output=True, outputs=(1,)),
         quantized=CHOSEN,
+        contribution=SELECTED,
         cost=_cost,
         samples=lambda: [
             Sample((grid(2, 3, *shape),), _max_params(n, 2, 2), names=(LAYOUT[n],)),

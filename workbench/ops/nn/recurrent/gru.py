@@ -9,11 +9,13 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
+from workbench.core.contribution import composed
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.quantization import GRADIENT, STEPS
 from workbench.core.tape import Call
+from workbench.ops.nn.recurrent.composition import gru_steps
 from workbench.ops.nn.recurrent.shared import (
     AGAIN,
     PACKED,
@@ -96,6 +98,7 @@ def _gru_vjp(c: Call, g: Any, g_last: Any, g_gates: Any, g_inner: Any) -> tuple[
 
 GRU = Op(
     name="gru",
+    contribution=composed(gru_steps),
     doc="A layer of gated recurrent units over a sequence; also returns the last state, the gates, and the state's "
     "part of the candidate.",
     equation="r, z = σ(…) of pre_t + s_t;  n = tanh(pre_t + r·s_t);  h_t = (1 - z)·n + z·h_{t-1}, with "

@@ -9,11 +9,13 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
+from workbench.core.contribution import composed
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.quantization import GRADIENT, STEPS
 from workbench.core.tape import Call
+from workbench.ops.nn.recurrent.composition import lstm_steps
 from workbench.ops.nn.recurrent.shared import (
     AGAIN,
     PACKED,
@@ -132,6 +134,7 @@ def _lstm_sample(projected: bool, **params: Any) -> Sample:
 
 LSTM = Op(
     name="lstm",
+    contribution=composed(lstm_steps),
     doc="A layer of long short-term memory over a sequence; also returns last states, all cells, and the gates.",
     equation="i, f, o = σ(…), g = tanh(…) of pre_t + h_{t-1}·Wᵀ;  c_t = f·c_{t-1} + i·g;  h_t = o·tanh(c_t)",
     reference="Hochreiter and Schmidhuber 1997; forget gate: Gers, Schmidhuber and Cummins 2000; "

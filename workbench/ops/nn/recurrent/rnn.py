@@ -9,11 +9,13 @@ import numpy as np
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
+from workbench.core.contribution import composed
 from workbench.core.dtype_rules import FLOAT, LEARNED_FLOAT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
 from workbench.core.quantization import GRADIENT, STEPS
 from workbench.core.tape import Call
+from workbench.ops.nn.recurrent.composition import rnn_steps
 from workbench.ops.nn.recurrent.shared import (
     AGAIN,
     PACKED,
@@ -67,6 +69,7 @@ def _rnn_vjp(c: Call, g: Any, g_last: Any) -> tuple[Any, ...]:
 
 RNN = Op(
     name="rnn",
+    contribution=composed(rnn_steps),
     doc="A recurrent layer over a sequence: each state is a nonlinearity of the input and the state before.",
     equation="h_t = tanh(pre_t + h_{t-1}·Wᵀ), or max(0, …)",
     reference="Elman 1990",

@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError
+from workbench.core.contribution import PRODUCT
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -94,6 +95,7 @@ def _cost(dims: tuple[Dims, ...], out: Dims, **params: Any) -> float:
 
 SAMPLE_AT = Op(
     name="sample_at",
+    contribution=PRODUCT,
     doc="For each position the weighted sum of a few values picked by index.",
     equation="y[n, c, p] = Σ_k w[n, k, p]·x[n, c, i[n, k, p]]",
     dims=_sample_dims,

@@ -1,0 +1,202 @@
+"""DeepLift: what differs from a baseline, shared out call by call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workbench.attribution.arguments import Over, Question, ask
+from workbench.attribution.base import Answer, GradientAttribution, total_of
+from workbench.attribution.propagation.runs import multipliers_of
+
+__all__ = ["DeepLift", "DeepLiftShap"]
+
+Array = np.ndarray[Any, Any]
+Custom = Callable[..., Any] | None
+"""``function(multipliers)``, ``(multipliers, inputs)`` or ``(multipliers, inputs, baselines)``, each a tuple of
+tensors; returns a tuple of attributions."""
+
+TOLERANCE = 1e-3
+"""Share of the numbers that were added up which a delta may be: rounding."""
+
+
+class DeepLift(GradientAttribution):
+    """What each value's difference from a baseline contributed to the output's difference.
+
+    ``m · (x − x')``, with multipliers m that go back through the model call by call, each op by its own rule: the
+    Rescale rule for functions of one value, the exact split for products, the mean gradient along the straight line
+    for what is smooth (`workbench.attribution.propagation.multipliers`). A sample's attributions sum to
+    ``F(x) − F(x')`` to rounding. A call without a rule is refused, with the line of the program.
+
+    With `multiply_by_inputs` False the multipliers themselves are returned. `eps` is the difference up to which the
+    slope stands for the quotient.
+
+    Source: Shrikumar, Greenside, Kundaje: Learning Important Features Through Propagating Activation Differences
+    (2017).
+
+    >>> import workbench as wb
+    >>> x = wb.tensor([[3.0, -1.0]], names=("N", "features"))
+    >>> DeepLift(lambda x: wb.relu(x).sum("features")).attribute(x).tolist()
+    [[3.0, -0.0]]
+    """
+
+    name = "DeepLift"
+    distribution: ClassVar[bool] = False
+    """Whether each sample is compared with all of the baselines, or with its own."""
+
+    def __init__(
+        self, model: Callable[..., Any], multiply_by_inputs: bool = True, eps: float = 1e-10
+    ) -> None:
+        super().__init__(model)
+        self.multiplies_by_inputs = bool(multiply_by_inputs)
+        self.eps = eps
+
+    def attribute(
+        self,
+        inputs: Any,
+        baselines: Any = None,
+        target: Any = None,
+        additional_forward_args: Any = None,
+        return_convergence_delta: bool = False,
+        custom_attribution_func: Custom = None,
+        *,
+        over: Over = None,
+        memory: int | str | None = None,
+    ) -> Any:
+        """Return the attributions, of the inputs' shape and names, and with `return_convergence_delta` the deltas [N].
+
+        Raises:
+            TypeError: inputs or baselines are not tensors.
+            DTypeError: values that have no gradients, or targets that are not whole numbers.
+            DimensionError: sizes or names that do not go together, or a target that does not fit the output.
+            ValueError: values that are not finite.
+            AutogradError: a call has no rule; with the baseline the model makes other calls; or the output does not
+                depend on the inputs.
+        """
+        question = ask(type(self).__name__, inputs, baselines, target, additional_forward_args)
+        answer = self.answer(question, memory=memory, custom_attribution_func=custom_attribution_func)
+        return self.respond(question, answer, over, return_convergence_delta)
+
+    def has_convergence_delta(self) -> bool:
+        """Return that attributions add up."""
+        return True
+
+    def _compute(  # type: ignore[override]
+        self, question: Question, memory: int | str | None = None, custom_attribution_func: Custom = None
+    ) -> Answer:
+        evaluation = self.evaluation(question, memory)
+        count = self._references(question)
+
+        def make(start: int, stop: int) -> tuple[list[Array], Array]:
+            # Every sample beside each of its references: its own, or all of a distribution.
+            pairs = np.arange(start, stop)
+            rows, places = (pairs // count, pairs % count) if self.distribution else (pairs, pairs)
+            values = [one.payload[rows] for one in question.inputs]
+            return [*values, *_rows_of(question, places)], rows
+
+        def run(values: Sequence[Array], rows: Array) -> list[Array]:
+            ends = values[: len(question.inputs)]
+            starts = values[len(question.inputs) :]
+            found, after, before = multipliers_of(self.forward, question, ends, starts, rows, self.eps)
+            shares = self._shares(question, found, ends, starts, custom_attribution_func)
+            return [*shares, after.astype(np.float64) - before]
+
+        batches = evaluation.stream(question.samples * count, make, run, "differences")
+        *shares, change = evaluation.gather(batches, question.samples * count)
+        # What somebody makes of the multipliers need not add up.
+        plain = self.multiplies_by_inputs and custom_attribution_func is None
+        delta, tolerance = total_of(shares) - change, rounding(shares, change) if plain else None
+        means = [_means(one, count) for one in shares] if count > 1 else shares
+        return Answer(means, delta=delta, tolerance=tolerance, **evaluation.state())
+
+    def _references(self, question: Question) -> int:
+        """Return with how many references each sample is compared."""
+        return max(len(one) for one in question.baselines) if self.distribution else 1
+
+    def _shares(
+        self,
+        question: Question,
+        multipliers: list[Array],
+        values: Sequence[Array],
+        references: Sequence[Array],
+        custom: Custom,
+    ) -> list[Array]:
+        if custom is not None:
+            given = [tuple(question.tensors(one)) for one in (multipliers, values, references)]
+            made = custom(*given[: _taken(custom)])
+            return [one.detach().numpy(force=True) for one in (made if isinstance(made, tuple) else (made,))]
+        if not self.multiplies_by_inputs:
+            return multipliers
+        return [m * (x - b) for m, x, b in zip(multipliers, values, references, strict=True)]
+
+
+class DeepLiftShap(DeepLift):
+    """DeepLift from many baselines, and the mean of what it says: an estimate of the Shapley values.
+
+    Every sample is compared with every baseline of a distribution ``[count, …]``.
+
+    Source: Lundberg, Lee: A Unified Approach to Interpreting Model Predictions (2017).
+
+    >>> import workbench as wb
+    >>> x, baselines = wb.tensor([[3.0, -1.0]]), wb.tensor([[0.0, 0.0], [2.0, 0.0]])
+    >>> DeepLiftShap(lambda x: wb.relu(x).sum(1)).attribute(x, baselines).tolist()
+    [[2.0, 0.0]]
+    """
+
+    name = "DeepLiftShap"
+    distribution = True
+
+    def __init__(self, model: Callable[..., Any], multiply_by_inputs: bool = True) -> None:
+        super().__init__(model, multiply_by_inputs)
+
+    def attribute(  # type: ignore[override]  # a distribution has to be given
+        self,
+        inputs: Any,
+        baselines: Any,
+        target: Any = None,
+        additional_forward_args: Any = None,
+        return_convergence_delta: bool = False,
+        custom_attribution_func: Custom = None,
+        *,
+        over: Over = None,
+        memory: int | str | None = None,
+    ) -> Any:
+        """Return the means, of the inputs' shape and names, and with `return_convergence_delta` the deltas.
+
+        `baselines` are tensors with samples along dim 0, two or more, or a function that returns them; the deltas are
+        one for each sample and baseline, sample by sample. Raises as `DeepLift.attribute` does.
+        """
+        question = ask(
+            type(self).__name__, inputs, baselines, target, additional_forward_args, distribution=True
+        )
+        answer = self.answer(question, memory=memory, custom_attribution_func=custom_attribution_func)
+        return self.respond(question, answer, over, return_convergence_delta)
+
+
+def _rows_of(question: Question, places: Array) -> list[Array]:
+    """Return the baselines at some places, written out in the sizes of the inputs."""
+    found = []
+    for value, baseline in zip(question.inputs, question.baselines, strict=True):
+        chosen = baseline if len(baseline) == 1 else baseline[places]
+        found.append(np.ascontiguousarray(np.broadcast_to(chosen, (len(places), *value.shape[1:]))))
+    return found
+
+
+def _means(shares: Array, count: int) -> Array:
+    return np.asarray(
+        shares.reshape(-1, count, *shares.shape[1:]).mean(axis=1, dtype=np.float64), shares.dtype
+    )
+
+
+def _taken(function: Callable[..., Any]) -> int:
+    """Return how many of multipliers, inputs and baselines a function takes."""
+    return min(3, len(inspect.signature(function).parameters))
+
+
+def rounding(shares: list[Array], change: Array) -> Array:
+    """Return how large a delta rounding may leave: a share of the numbers that were added up, float64 [N]."""
+    size = total_of([np.abs(one) for one in shares])
+    return np.asarray(TOLERANCE * np.maximum(np.abs(change), 1e-2 * size) + 1e-6)

@@ -1,0 +1,247 @@
+"""Running a model so that the tape shares out by other rules than gradients: what all such runs have in common.
+
+An interpreter sees each call of an op, whoever makes it: a module, a function, an in-place method, a graph. Calls that
+do not depend on the inputs are computed and left off the tape. The others go on the tape with the rule that the
+method has for their kind, and the walk back over the tape is that of gradients: reuse, views, changes in place and
+several outputs are the engine's.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.autograd.custom_function_calls import recorded_op
+from workbench.base.errors import AutogradError
+from workbench.base.source_location import calling_frame, place
+from workbench.core.bases import next_serial
+from workbench.core.contribution import Contribution
+from workbench.core.dispatch import apply, interpreting, no_grad
+from workbench.core.op import Absent, Op, Saves
+from workbench.core.tape import Call, alias, record
+from workbench.core.value import Abstract, Value, new
+from workbench.core.views import asks
+
+__all__ = ["Back", "Kept", "Propagation", "line", "to_sizes"]
+
+Back = Callable[..., tuple[Any, ...]]
+"""From what has arrived at the outputs of a call (None for nothing) to what goes on to each input."""
+_NOTHING = Saves((), output=False)
+
+
+class Propagation(ABC):
+    """An interpreter that puts the calls which depend on the inputs on the tape, each with the method's own rule."""
+
+    transparent = True
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+        self.inputs: set[int] = set()
+        self.kept: list[Kept] = []
+        self.start = next_serial()
+
+    def follow(self, values: Sequence[Any]) -> None:
+        """Follow what is made of these values, which are leaves that ask for gradients."""
+        self.inputs = {id(one) for one in values}
+
+    def depends(self, value: Any) -> bool:
+        """Say whether a value depends on the inputs in a way that is followed."""
+        if not isinstance(value, Value) or not asks(value):
+            return False
+        node = value._grad_fn
+        if node is None:
+            return id(value if value._leaf is None else value._leaf) in self.inputs
+        return bool(node.serial >= self.start)
+
+    def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Run the call; put it on the tape with its rule if it depends on the inputs."""
+        # What the tape makes again of views and changes in place has no numbers, and only moves.
+        if any(isinstance(one, Value) and isinstance(one.payload, Abstract) for one in inputs):
+            return apply(op, *inputs, **params)
+        followed = tuple([self.depends(one) for one in inputs])
+        if True not in followed:
+            if op.view and not asks(inputs[0]):
+                return apply(op, *inputs, **params)  # it may be written to later, and the view is to know
+            with no_grad():
+                return apply(op, *inputs, **params)
+        self.check(op, inputs, followed)
+        rule = op.contribution
+        if isinstance(rule, Absent):
+            with no_grad():
+                results = apply(op, *inputs, **params)
+            if _ends(results):
+                return results
+            raise self.refusal(op, rule.reason)
+        assert rule is not None
+        if rule.kind == "ends":
+            with no_grad():
+                return apply(op, *inputs, **params)
+        if rule.kind == "composed" and rule.steps is not None:
+            return self.composed(op, rule, inputs, params)
+        return self.call(op, rule, inputs, params, followed)
+
+    @abstractmethod
+    def call(
+        self,
+        op: Op,
+        rule: Contribution,
+        inputs: tuple[Any, ...],
+        params: dict[str, Any],
+        followed: tuple[bool, ...],
+    ) -> Any:
+        """Run a call that depends on the inputs and put it on the tape."""
+
+    def constant(self, value: Any) -> Any:
+        """Return a factor of what is composed: as it is."""
+        return value
+
+    def composed(self, op: Op, rule: Contribution, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Run an op as the ops that it is composed of, each by its own rule."""
+        bare = [alias(one, None) if isinstance(one, Value) and one._names else one for one in inputs]
+        with no_grad():
+            like = apply(op, *inputs, **params) if any(_named(one) for one in inputs) else None
+        with interpreting(self):
+            results = rule.steps(self.constant, *bare, **params)  # type: ignore[misc]
+        if like is None:
+            return results
+        several = results if isinstance(results, tuple) else (results,)
+        likes = like if isinstance(like, tuple) else (like,)
+        made = tuple([alias(one, other._names) for one, other in zip(several, likes, strict=True)])
+        return made if isinstance(results, tuple) else made[0]
+
+    def recorded(
+        self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any], followed: tuple[bool, ...], back: Any
+    ) -> Any:
+        """Run a call; ``back(inputs, outs)`` gives its `Back`, which goes on the tape."""
+        with no_grad():
+            results = apply(op, *inputs, **params)
+        if _ends(results):
+            return results
+        several = results if isinstance(results, tuple) else (results,)
+        made = back(several)
+
+        def vjp(call: Call, *gradients: Any) -> tuple[Any, ...]:
+            found = made(*gradients)
+            return tuple([one if goes else None for one, goes in zip(found, followed, strict=True)])
+
+        # Those that are not followed may ask for gradients all the same, as parameters do.
+        seen = tuple([one if goes else None for one, goes in zip(inputs, followed, strict=True)])
+        record(recorded_op(op.name, vjp, len(several), _NOTHING), seen, {}, several)
+        return results
+
+    def by_gradient(
+        self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any], followed: tuple[bool, ...]
+    ) -> Any:
+        """Run a call and put it on the tape with the table's own gradient rule."""
+        return self.recorded(
+            op, inputs, params, followed, lambda outs: self.gradient_of(op, inputs, params, followed, outs)
+        )
+
+    def gradient_of(
+        self,
+        op: Op,
+        inputs: tuple[Any, ...],
+        params: dict[str, Any],
+        followed: tuple[bool, ...],
+        outs: tuple[Any, ...],
+    ) -> Back:
+        """Return the table's own gradient rule of a call, on what the rule reads as it is now."""
+        read = op.saves.read(followed)
+        kept = self.keep(*[one if i in read else _sizes_of(one) for i, one in enumerate(inputs)])
+        results = self.keep(
+            *[one if op.saves.reads_output(i, followed) else _sizes_of(one) for i, one in enumerate(outs)]
+        )
+
+        def back(*gradients: Any) -> tuple[Any, ...]:
+            return op.vjp(Call(op, kept.values(), params, results.values(), followed), *gradients)  # type: ignore[operator]
+
+        return back
+
+    def keep(self, *values: Any) -> Kept:
+        """Keep the numbers of values as they are now, whatever is written into their memory later."""
+        kept = Kept([one.payload if isinstance(one, Value) else one for one in values])
+        self.kept.append(kept)
+        return kept
+
+    def writes(self, target: Any, name: str) -> None:
+        """Take copies of what is kept in memory that is about to be written to."""
+        if type(target.payload) is np.ndarray:
+            for kept in self.kept:
+                kept.save(target.payload)
+
+    def check(self, op: Op, inputs: tuple[Any, ...], followed: tuple[bool, ...]) -> None:
+        """Refuse a value that comes from code with a gradient of its own, which has no rule."""
+        for value, goes in zip(inputs, followed, strict=True):
+            node = value._grad_fn if goes else None
+            if node is not None and getattr(node.op, "context", None) is not None:
+                raise AutogradError(
+                    f"{self.method}: {node.op.name} is a function with a gradient of its own, and how it shares out "
+                    f"what it gives is not known ({line()}). Write it with ops, or explain by gradients, e.g. "
+                    "IntegratedGradients"
+                )
+
+    def refusal(self, op: Op, reason: str) -> AutogradError:
+        """Return the refusal of a call of `op`, with the line of the program."""
+        return AutogradError(
+            f"{self.method}: there is no rule for {op.name} ({line()}): {reason}. Explain a part of the model that "
+            "does without it, or explain by gradients, e.g. IntegratedGradients"
+        )
+
+
+class Kept:
+    """Numbers of a call that are wanted later."""
+
+    __slots__ = ("arrays",)
+
+    def __init__(self, arrays: list[Any]) -> None:
+        self.arrays = arrays
+
+    def save(self, memory: Any) -> None:
+        """Copy what lies in `memory`."""
+        self.arrays = [
+            one.copy() if type(one) is np.ndarray and np.may_share_memory(one, memory) else one
+            for one in self.arrays
+        ]
+
+    def values(self) -> tuple[Any, ...]:
+        """Return values off the tape, with the numbers of then."""
+        return tuple(
+            [
+                new(one) if hasattr(one, "shape") and not isinstance(one, np.generic) else one
+                for one in self.arrays
+            ]
+        )
+
+
+def to_sizes(array: Any, sizes: tuple[int, ...]) -> Any:
+    """Sum an array over the dims along which a value of `sizes` was stretched to it."""
+    if array.shape == sizes:
+        return array
+    lead = array.ndim - len(sizes)
+    array = array.sum(axis=tuple(range(lead)), dtype=array.dtype)
+    ones = tuple([i for i, size in enumerate(sizes) if size == 1 and array.shape[i] != 1])
+    return array.sum(axis=ones, keepdims=True, dtype=array.dtype) if ones else array
+
+
+def _sizes_of(value: Any) -> Any:
+    """Return what a rule is told of a value whose numbers it does not read."""
+    return Abstract(value.payload.shape, value.payload.dtype) if isinstance(value, Value) else value
+
+
+def line() -> str:
+    """Return the line of the program that is running, as people know it."""
+    frame = calling_frame()
+    return "a line outside the program" if frame is None else place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _named(value: Any) -> bool:
+    return isinstance(value, Value) and value._names is not None
+
+
+def _ends(results: Any) -> bool:
+    """Say whether results are conditions, places or counts, which share nothing out."""
+    first = results[0] if isinstance(results, tuple) else results
+    return first.payload.dtype.kind not in "fcV"
