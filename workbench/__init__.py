@@ -216,7 +216,7 @@ _LATER = (
     "distributed",
     "distributions",
     "embedding",
-    "export",
+    "tensorboard",
     "func",
     "fx",
     "graph",

@@ -159,7 +159,7 @@ from workbench import data as data
 from workbench import distributed as distributed
 from workbench import distributions as distributions
 from workbench import embedding as embedding
-from workbench import export as export
+from workbench import tensorboard as tensorboard
 from workbench import func as func
 from workbench import fx as fx
 from workbench import graph as graph

@@ -18,7 +18,7 @@ ORDER = [
     {"nn", "optim", "data"},
     {"amp", "models", "distributions", "fx"},
     {"quantization"},
-    {"attribution", "embedding", "export", "interop"},
+    {"attribution", "embedding", "interop", "tensorboard"},
     {"train"},
     {"live"},
     {"widgets"},
@@ -109,7 +109,7 @@ DECLARED: dict[str, dict[str, str]] = {
     },
     "workbench.interop.xarray": {"xarray": "not needed by the package, slow to import, used when asked for"},
     "workbench.train.callbacks.tensorboard": {
-        "workbench.export.tensorboard": "slow to import, and not needed until a training is logged"
+        "workbench.tensorboard": "slow to import, and not needed until a training is logged"
     },
     "workbench.quantization.layerwise.drawing": {
         "matplotlib.figure": "slow to import, and not needed until a figure is asked for"

@@ -14,8 +14,8 @@ import pytest
 
 import workbench as wb
 from tests.train.parts import loader, same, trainer, weights
+from workbench import tensorboard
 from workbench.base import events, renderer_lookup
-from workbench.export import tensorboard
 from workbench.train import (
     Callback,
     CellCurves,
@@ -206,19 +206,20 @@ def test_the_rates_of_every_group() -> None:
 def test_the_log_holds_scalars_and_histograms(tmp_path: Path) -> None:
     made = trainer(callbacks=[TensorBoardLogger(tmp_path / "log", every=2)])
     history = made.fit(loader(), loader(), epochs=2)
-    written = tensorboard.read(tmp_path / "log")
-    assert written.problems == []
-    assert written.scalars["loss/train"].steps == [2, 4, 6, 8]
+    log = tensorboard.open(tmp_path / "log")
+    assert log.problems == []
+    written = log.runs["."]
+    assert written.scalars["loss/train"].steps.tolist() == [2, 4, 6, 8]
     assert written.scalars["loss/train"].values == pytest.approx(history.losses[1::2])
     assert written.scalars["rate/learning"].values == pytest.approx(history.rates[1::2])
     assert written.scalars["accuracy/validation"].values == pytest.approx(
         [e.accuracy for e in history.epochs]
     )
-    assert written.histograms["parameters/0/weight"] == [4, 8]
+    assert written.histograms["parameters/0/weight"].steps == [4, 8]
     with tensorboard.SummaryWriter(tmp_path / "mine") as log:
         trainer(log=log).fit(loader())
         log.add_scalar("after", 1.0, 1)
-    assert tensorboard.read(tmp_path / "mine").scalars["loss/epoch"].steps == [4]
+    assert tensorboard.scalars(tmp_path / "mine")["loss/epoch"].steps.tolist() == [4]
 
 
 # ---------------------------------------------------------------------------------------------- live

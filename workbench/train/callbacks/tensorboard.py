@@ -11,11 +11,11 @@ from workbench.train.callbacks.base import Callback
 
 __all__ = ["Log", "TensorBoardLogger"]
 
-_tensorboard = Lazy("workbench.export.tensorboard")
+_tensorboard = Lazy("workbench.tensorboard")
 
 
 class Log(Protocol):
-    """What a training writes to, such as `workbench.export.tensorboard.SummaryWriter`."""
+    """What a training writes to, such as `workbench.tensorboard.SummaryWriter`."""
 
     def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None) -> None:
         """Write one number."""

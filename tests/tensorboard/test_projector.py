@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from workbench.embedding import Embedding
-from workbench.export import projector
-from workbench.export.projector import DamagedProjectorError, read, write
+from workbench.tensorboard import projector
+from workbench.tensorboard.projector import DamagedProjectorError, read, write
 
 TEXTS = [
     "<script>alert(1)</script>",

@@ -1,0 +1,166 @@
+"""A TensorBoard log read back: its runs, while they are being written or afterwards."""
+
+from __future__ import annotations
+
+import html
+import re
+import warnings
+from pathlib import Path
+
+from workbench.embedding import Embedding
+from workbench.tensorboard import projector
+from workbench.tensorboard.run import Run
+from workbench.tensorboard.series import Series
+
+__all__ = ["DamagedLogWarning", "Log", "open", "scalars"]
+
+PATTERN = "*tfevents*"
+"""Names of event files."""
+
+
+class DamagedLogWarning(UserWarning):
+    """Part of a log could not be read."""
+
+
+class Log:
+    """What the event files of a folder, and of the folders in it, hold: a run for each folder that has some.
+
+    `refresh` reads what was written since; whoever writes need not be asked, and may be any program.
+
+    >>> import tempfile, workbench as wb
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with wb.tensorboard.SummaryWriter(folder) as writer:
+    ...         for step in range(3):
+    ...             writer.add_scalar("loss", 1 / (step + 1), step)
+    ...     log = wb.tensorboard.open(folder)
+    >>> log.runs["."].scalars["loss"].steps.tolist()
+    [0, 1, 2]
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.runs: dict[str, Run] = {}
+        if not self.folder.exists():
+            raise FileNotFoundError(f"there is no log at {self.folder}")
+        self.refresh()
+
+    def refresh(self) -> bool:
+        """Read what was added since the last time, new runs too; say whether there was anything."""
+        files: dict[Path, list[Path]] = {}
+        for path in [self.folder] if self.folder.is_file() else self.folder.rglob(PATTERN):
+            if path.is_file():
+                files.setdefault(path.parent, []).append(path)
+        changed = False
+        for folder in sorted(files):
+            name = "." if self.folder.is_file() else folder.relative_to(self.folder).as_posix()
+            known = name in self.runs
+            changed |= self.runs.setdefault(name, Run(name, folder)).read(files[folder]) or not known
+        return changed
+
+    @property
+    def problems(self) -> list[str]:
+        """One sentence for each part that could not be read, with the file and the place in it."""
+        return [one for run in self.runs.values() for one in run.problems]
+
+    def scalars(self, tags: str = "", runs: str = "") -> dict[tuple[str, str], Series]:
+        """Return by run and tag the numbers of those whose names have something that these patterns match.
+
+        Raises ValueError where one is no regular expression.
+        """
+        wanted, of = _pattern(tags), _pattern(runs)
+        return {
+            (run.name, tag): series
+            for run in self.runs.values()
+            if of.search(run.name)
+            for tag, series in run.scalars.items()
+            if wanted.search(tag)
+        }
+
+    def hyperparameters(self) -> list[dict[str, float | str | bool]]:
+        """Return a row for each run that was told hyperparameters: its name, these, its scalars' last values."""
+        return [
+            {
+                "run": run.name,
+                **run.hyperparameters,
+                **{tag: float(series.values[-1]) for tag, series in run.scalars.items() if len(series)},
+            }
+            for run in self.runs.values()
+            if run.hyperparameters
+        ]
+
+    def embeddings(self) -> dict[str, Embedding]:
+        """Return what was written for the projector, by name: `projector.read` of each folder that has some.
+
+        Raises as that does.
+        """
+        root = self.folder.parent if self.folder.is_file() else self.folder
+        found: dict[str, Embedding] = {}
+        for config in sorted(root.rglob(projector.CONFIG)):
+            place = config.parent.relative_to(root).as_posix()
+            for name, embedding in projector.read(config.parent).items():
+                found[name if place == "." else f"{place}/{name}"] = embedding
+        return found
+
+    def __repr__(self) -> str:
+        values = sum(len(series) for run in self.runs.values() for series in run.scalars.values())
+        tags = {tag for run in self.runs.values() for tag in run.scalars}
+        return (
+            f"<log {str(self.folder)!r}: {len(self.runs)} runs, {len(tags)} scalars of {values:,} values"
+            + (f", {len(self.problems)} problems>" if self.problems else ">")
+        )
+
+    def _repr_html_(self) -> str:
+        head = "".join(
+            f"<th>{one}</th>"
+            for one in ("run", "scalars", "values", "histograms", "images", "texts", "last step")
+        )
+        rows = "".join(f"<tr>{''.join(map(_cell, _row(run)))}</tr>" for run in self.runs.values())
+        said = "".join(f"<p>{html.escape(one)}</p>" for one in self.problems)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{said}"
+
+
+def _row(run: Run) -> list[str]:
+    values = sum(map(len, run.scalars.values()))
+    last = max((int(one.steps[-1]) for one in run.scalars.values() if len(one)), default=0)
+    counts = (len(run.scalars), values, len(run.histograms), len(run.images), len(run.texts), last)
+    return [run.name, *(f"{count:,}" for count in counts)]
+
+
+def _cell(text: str) -> str:
+    return f"<td>{html.escape(text)}</td>"
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text!r} is no regular expression: {error}") from None
+
+
+def open(logdir: str | Path) -> Log:
+    """Read the log in a folder (and below), or one event file, of TensorBoard's, whoever wrote it.
+
+    What is damaged is told in `Log.problems`, what a program is still writing is read by `Log.refresh`. Sound and
+    meshes are counted and not read. Raises FileNotFoundError where there is no folder, or no event file in it.
+    """
+    log = Log(logdir)
+    if not log.runs:
+        raise FileNotFoundError(f"{log.folder} holds no TensorBoard log: no file in it is called {PATTERN}")
+    return log
+
+
+def scalars(logdir: str | Path) -> dict[str, Series]:
+    """Return the scalars of a log by tag, those of all runs in it together.
+
+    Where part of it is damaged, a `DamagedLogWarning` says which. Raises FileNotFoundError where there is no log.
+    """
+    log = open(logdir)
+    if log.problems:
+        warnings.warn(
+            "part of the log could not be read: " + "; ".join(log.problems), DamagedLogWarning, stacklevel=2
+        )
+    several = len(log.runs) > 1
+    return {
+        tag if run == "." or not several else f"{run}/{tag}": series
+        for (run, tag), series in log.scalars().items()
+    }

@@ -1,0 +1,290 @@
+"""One run of a log: what a program wrote into the event files of a folder, by tag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+from tensorboardX.proto.event_pb2 import Event, SessionLog
+from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
+
+from workbench.tensorboard.layouts import scalars
+from workbench.tensorboard.records import Block, blocks
+from workbench.tensorboard.series import (
+    Histogram,
+    Histograms,
+    Pictures,
+    Place,
+    PrecisionRecall,
+    Series,
+    Texts,
+)
+from workbench.tensorboard.tensors import array_of
+
+__all__ = ["Run"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass
+class _File:
+    """How far a file is read."""
+
+    path: Path
+    end: int = 0
+    problems: list[str] = field(default_factory=list)
+    waiting: str = ""
+    lost: bool = False
+    """Whether nothing behind `end` can be found."""
+
+
+@dataclass
+class Run:
+    """What was written into one folder, by tag.
+
+    `scalars`, `histograms`, `images`, `texts` and `pr_curves` hold what TensorBoard shows under these names;
+    `hyperparameters` what `add_hparams` was told, `graph` the bytes of a ``GraphDef``; `left_out` counts what is read
+    by nothing here (sound, meshes), by the kind of summary.
+    """
+
+    name: str
+    folder: Path
+    scalars: dict[str, Series] = field(default_factory=dict)
+    histograms: dict[str, Histograms] = field(default_factory=dict)
+    images: dict[str, Pictures] = field(default_factory=dict)
+    texts: dict[str, Texts] = field(default_factory=dict)
+    pr_curves: dict[str, PrecisionRecall] = field(default_factory=dict)
+    hyperparameters: dict[str, float | str | bool] = field(default_factory=dict)
+    graph: bytes = field(default=b"", repr=False)
+    left_out: dict[str, int] = field(default_factory=dict)
+    _files: dict[Path, _File] = field(default_factory=dict, repr=False)
+    _plugins: dict[str, str] = field(default_factory=dict, repr=False)
+    """What a tag's values are for: it is said at the first."""
+
+    @property
+    def problems(self) -> list[str]:
+        """One sentence for each part that could not be read, with the file and the place in it."""
+        return [one for file in self._files.values() for one in (*file.problems, file.waiting) if one]
+
+    def read(self, files: Iterable[Path]) -> bool:
+        """Read what was added to `files` since the last time; say whether anything is new.
+
+        A record that is not whole yet is read when it is. A file that has become shorter is another one, under the
+        name of the old: the run is read anew.
+        """
+        paths = sorted(files)
+        if any(path in self._files and path.stat().st_size < self._files[path].end for path in paths):
+            self._forget()
+        changed = False
+        for path in paths:
+            changed |= self._read_file(self._files.setdefault(path, _File(path)))
+        return changed
+
+    def _forget(self) -> None:
+        for one in (self.scalars, self.histograms, self.images, self.texts, self.pr_curves, self.left_out):
+            one.clear()
+        self.hyperparameters.clear()
+        self._files.clear()
+        self._plugins.clear()
+        self.graph = b""
+
+    def _read_file(self, file: _File) -> bool:
+        if file.lost or file.path.stat().st_size <= file.end:
+            return False
+        before = file.end, file.waiting
+        for block in blocks(file.path, file.end):
+            self._take(file, block)
+            file.end, file.waiting = block.end, block.waiting
+            file.problems += block.problems
+            file.lost = block.lost
+        return (file.end, file.waiting) != before
+
+    # ---------------------------------------------------------------------------------------- taking in
+
+    def _take(self, file: _File, block: Block) -> None:
+        """Take in the records of a block, in their order as far as one can tell."""
+        found, rest = scalars(block.data, block.starts, block.sizes)
+        numbers: dict[str, list[tuple[Array, Array, Array, Array]]] = {}
+        for one in found:
+            numbers.setdefault(one.tag, []).append((one.records, one.steps, one.values, one.times))
+        single: dict[str, list[tuple[int, int, float, float]]] = {}
+        restarts: list[tuple[int, int]] = []
+        for record in rest.tolist():
+            self._event(file, block, record, single, restarts)
+        for tag, several in single.items():
+            columns = zip(*several, strict=True)
+            kinds = (np.int64, np.int64, np.float64, np.float64)
+            numbers.setdefault(tag, []).append(
+                tuple(np.asarray(column, kind) for column, kind in zip(columns, kinds, strict=True))  # type: ignore[arg-type]
+            )
+        for record, step in restarts:
+            self._restart(step)
+            # What comes before it in this block has not been added yet.
+            numbers = {tag: [_before(part, record, step) for part in parts] for tag, parts in numbers.items()}
+        for tag, parts in numbers.items():
+            self._add(tag, parts)
+
+    def _add(self, tag: str, parts: list[tuple[Array, Array, Array, Array]]) -> None:
+        """Add numbers to a series, in the order of their records."""
+        records, steps, values, times = (np.concatenate(column) for column in zip(*parts, strict=True))
+        if len(records) == 0:
+            return
+        order = np.argsort(records, kind="stable")
+        series = self.scalars.setdefault(tag, Series())
+        series.steps = np.concatenate([series.steps, steps[order]])
+        series.values = np.concatenate([series.values, values[order]])
+        series.times = np.concatenate([series.times, times[order]])
+
+    def _restart(self, step: int) -> None:
+        """Forget what was written from `step` on: a program that was killed has begun again there."""
+        for series in self.scalars.values():
+            kept = series.steps < step
+            series.steps, series.values, series.times = (
+                one[kept] for one in (series.steps, series.values, series.times)
+            )
+        for kind, contents in (
+            (self.histograms, "values"), (self.images, "places"), (self.texts, "values"), (self.pr_curves, "values"),
+        ):  # fmt: skip
+            for one in kind.values():
+                kept_here = [i for i, there in enumerate(one.steps) if there < step]
+                for name in ("steps", "times", contents):
+                    setattr(one, name, [getattr(one, name)[i] for i in kept_here])
+
+    def _event(
+        self,
+        file: _File,
+        block: Block,
+        record: int,
+        single: dict[str, list[tuple[int, int, float, float]]],
+        restarts: list[tuple[int, int]],
+    ) -> None:
+        """Take in one event, message by message."""
+        start, size = int(block.starts[record]), int(block.sizes[record])
+        event = Event()
+        try:
+            event.ParseFromString(block.data[start : start + size].tobytes())
+        except DecodeError:
+            file.problems.append(f"{file.path}: a record of {size} bytes is no TensorBoard event")
+            return
+        if event.session_log.status == SessionLog.START:
+            restarts.append((record, event.step))
+        if event.graph_def:
+            self.graph = event.graph_def
+        for number, value in enumerate(event.summary.value):
+            place = Place(file.path, block.offset + start, size, number)
+            try:
+                self._value(event, value, place, record, single)
+            except ValueError as error:
+                file.problems.append(f"{file.path}, {value.tag!r} at step {event.step}: {error}")
+
+    def _value(
+        self,
+        event: Any,
+        value: Any,
+        place: Place,
+        record: int,
+        single: dict[str, list[tuple[int, int, float, float]]],
+    ) -> None:
+        tag = value.tag
+        if value.HasField("metadata") and value.metadata.plugin_data.plugin_name:
+            self._plugins[tag] = value.metadata.plugin_data.plugin_name
+            if self._plugins[tag] == "hparams":
+                self._hyperparameters(value.metadata.plugin_data.content)
+                return
+        kind = value.WhichOneof("value")
+        if kind == "tensor":
+            kind = self._plugins.get(tag, "tensor")
+        take = _TAKERS.get(kind)
+        if kind in ("simple_value", "scalars"):
+            number = (
+                value.simple_value if kind == "simple_value" else float(array_of(value.tensor).reshape(()))
+            )
+            single.setdefault(tag, []).append((record, event.step, number, event.wall_time))
+        elif take is not None:
+            take(self, tag, event, value, place)
+        elif kind is not None:
+            self.left_out[kind] = self.left_out.get(kind, 0) + 1
+
+    def _hyperparameters(self, content: bytes) -> None:
+        told = HParamsPluginData()
+        told.ParseFromString(content)
+        for name, value in told.session_start_info.hparams.items():
+            kind = value.WhichOneof("kind")
+            self.hyperparameters[name] = getattr(value, kind) if kind and kind != "null_value" else ""
+
+    def _histogram(self, tag: str, event: Any, value: Any, place: Place) -> None:
+        if value.WhichOneof("value") == "histo":
+            found = _of_message(value.histo)
+        else:
+            rows = array_of(value.tensor).astype(np.float64).reshape(-1, 3)
+            found = Histogram(np.append(rows[:, 0], rows[-1:, 1]), rows[:, 2])
+        series = self.histograms.setdefault(tag, Histograms())
+        series.steps.append(event.step)
+        series.times.append(event.wall_time)
+        series.values.append(found)
+
+    def _picture(self, tag: str, event: Any, value: Any, place: Place) -> None:
+        if value.WhichOneof("value") == "tensor" and len(value.tensor.string_val) < 3:
+            raise ValueError("the picture has no bytes")
+        series = self.images.setdefault(tag, Pictures())
+        series.steps.append(event.step)
+        series.times.append(event.wall_time)
+        series.places.append(place)
+
+    def _text(self, tag: str, event: Any, value: Any, place: Place) -> None:
+        series = self.texts.setdefault(tag.removesuffix("/text_summary"), Texts())
+        series.steps.append(event.step)
+        series.times.append(event.wall_time)
+        series.values.append("\n\n".join(one.decode("utf-8", "replace") for one in value.tensor.string_val))
+
+    def _curve(self, tag: str, event: Any, value: Any, place: Place) -> None:
+        rows = array_of(value.tensor).astype(np.float64)
+        if rows.ndim != 2 or len(rows) != len(PrecisionRecall.ROWS):
+            raise ValueError(
+                f"a curve of precision and recall has {len(PrecisionRecall.ROWS)} rows, not {rows.shape}"
+            )
+        series = self.pr_curves.setdefault(tag, PrecisionRecall())
+        series.steps.append(event.step)
+        series.times.append(event.wall_time)
+        series.values.append(rows)
+
+
+_TAKERS: dict[str | None, Callable[[Run, str, Any, Any, Place], None]] = {
+    "histo": Run._histogram,
+    "histograms": Run._histogram,
+    "image": Run._picture,
+    "images": Run._picture,
+    "text": Run._text,
+    "pr_curves": Run._curve,
+}
+"""Who takes in a value, by the kind of summary."""
+
+
+def _before(
+    part: tuple[Array, Array, Array, Array], record: int, step: int
+) -> tuple[Array, Array, Array, Array]:
+    """Return a part of a series without what a restart at `step` in `record` replaces."""
+    kept = (part[0] > record) | (part[1] < step)
+    return part[0][kept], part[1][kept], part[2][kept], part[3][kept]
+
+
+def _of_message(message: Any) -> Histogram:
+    """Return a histogram that was written with the right border of each bin, the last being the greatest number."""
+    limits = np.asarray(message.bucket_limit, np.float64)
+    counts = np.asarray(message.bucket, np.float64)
+    if len(limits) != len(counts):
+        raise ValueError(f"a histogram has {len(counts)} bins and {len(limits)} borders")
+    if len(limits) == 0:
+        return Histogram(np.zeros(1), np.zeros(0))
+    filled = np.flatnonzero(counts)
+    if len(filled) == 0:
+        return Histogram(np.array([message.min, message.max]), np.zeros(1))
+    first, last = int(filled[0]), int(filled[-1])
+    edges = np.concatenate([limits[first - 1 : first] if first else [message.min], limits[first : last + 1]])
+    # The outermost borders lie far out; the numbers do not.
+    edges = np.clip(edges, message.min, max(message.min, message.max))
+    return Histogram(edges, counts[first : last + 1])

@@ -1,0 +1,441 @@
+"""Writing a TensorBoard log: PyTorch's words, of tensors; tensorboardX makes the messages."""
+
+from __future__ import annotations
+
+import struct
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from tensorboardX import summary
+from tensorboardX.proto.event_pb2 import Event
+from tensorboardX.proto.summary_pb2 import Summary, SummaryMetadata
+from tensorboardX.proto.tensor_pb2 import TensorProto
+from tensorboardX.proto.tensor_shape_pb2 import TensorShapeProto
+
+from workbench.graph import Graph
+from workbench.tensorboard import conversions, projector
+from workbench.tensorboard.event_writer import EventWriter
+from workbench.tensorboard.graph_def import graph_def, graph_of
+
+__all__ = ["SummaryWriter"]
+
+_POSITIVE = 1e-12 * 1.1 ** np.arange(774)
+_BINS = np.concatenate([-_POSITIVE[::-1], [0.0], _POSITIVE])
+"""Borders of histogram bins: those that TensorFlow uses."""
+
+
+class SummaryWriter(EventWriter):
+    """Writes what TensorBoard shows, of tensors: scalars, histograms, pictures, texts, curves, graphs, points.
+
+    `log_dir` is a folder, ``runs/<date>_<machine><comment>`` by itself. Use it in a ``with`` block, or close it. Events
+    are written at once, in the caller's thread, and reach the disk every `flush_secs` seconds, with `flush` or `close`;
+    every writer has a file of its own. `purge_step` says that a program which was killed begins again at that step:
+    readers forget what comes after. `add_summary` takes anything else that `tensorboardX.summary` makes.
+
+    The signatures are those of PyTorch's writer. `max_queue` makes no difference, since nothing waits in one.
+
+    Raises:
+        NotADirectoryError: `log_dir` is a file.
+
+    >>> import tempfile, workbench as wb
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with SummaryWriter(folder) as writer:
+    ...         writer.add_scalar("loss", wb.tensor(0.5), 1)
+    ...     wb.tensorboard.scalars(folder)["loss"].values.tolist()
+    [0.5]
+    """
+
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
+        """Write one number; in float32, or with `double_precision` in float64.
+
+        `new_style` writes it as a tensor, as TensorFlow 2 does; TensorBoard shows both alike.
+        """
+        number = conversions.number(tag, scalar_value)
+        if new_style or double_precision:
+            kind = "d" if double_precision else "f"
+            tensor = TensorProto(
+                dtype="DT_DOUBLE" if double_precision else "DT_FLOAT",
+                tensor_content=struct.pack(f"<{kind}", number),
+                tensor_shape=TensorShapeProto(),
+            )
+            about = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="scalars"))
+            made = Summary(value=[Summary.Value(tag=tag, tensor=tensor, metadata=about)])
+        else:
+            made = summary.scalar(tag, number)
+        self.add_summary(made, global_step, walltime)
+
+    def add_scalars(
+        self,
+        main_tag: str,
+        tag_scalar_dict: Mapping[str, Any],
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Write several numbers that are shown in one chart: each as `main_tag` of a run in a folder here."""
+        for tag, value in tag_scalar_dict.items():
+            conversions.number(tag, value)
+        for tag, value in tag_scalar_dict.items():
+            name = f"{main_tag.replace('/', '_')}_{tag}"
+            self._part(name).add_scalar(main_tag, value, global_step, walltime)
+
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: int | None = None,
+        bins: Any = "tensorflow",
+        walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:
+        """Write how values are distributed; NaN and infinite values are left out.
+
+        `bins` are what `numpy.histogram` takes; by default they grow by a tenth, from 1e-12 to 1e20, on both sides of
+        0, so that histograms of all steps go together. Where no value is left, nothing is written, and a warning says
+        so.
+        """
+        array = conversions.array(values).astype(np.float64).reshape(-1)
+        finite = array[np.isfinite(array)]
+        if finite.size == 0:
+            warnings.warn(
+                f"histogram {tag!r}: none of {array.size} values is finite, nothing was written", stacklevel=2
+            )
+            return
+        borders = _BINS if bins is None or (isinstance(bins, str) and bins == "tensorflow") else bins
+        self.add_summary(summary.histogram(tag, finite, borders, max_bins), global_step, walltime)
+
+    def add_histogram_raw(
+        self,
+        tag: str,
+        min: float,
+        max: float,
+        num: float,
+        sum: float,
+        sum_squares: float,
+        bucket_limits: Any,
+        bucket_counts: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Write a histogram that was counted elsewhere: right borders and counts of its bins, and what it sums up to.
+
+        Raises ValueError where there are other numbers of borders than of counts.
+        """
+        limits, counts = conversions.array(bucket_limits).tolist(), conversions.array(bucket_counts).tolist()
+        if len(limits) != len(counts):
+            raise ValueError(
+                f"histogram {tag!r}: {len(limits)} bucket_limits for {len(counts)} bucket_counts; each bin has the "
+                "border on its right"
+            )
+        made = summary.histogram_raw(tag, min, max, num, sum, sum_squares, limits, counts)
+        self.add_summary(made, global_step, walltime)
+
+    def add_observer(self, tag: str, observer: Any, global_step: int | None = None) -> None:
+        """Write what a quantization observer has seen: its histogram, where it counts one, its range, and its scale.
+
+        `observer` has ``min_val``, ``max_val`` and ``calculate_qparams()``, and may have ``histogram`` over that range.
+        Written are ``tag``, ``tag/minimum``, ``tag/maximum``, ``tag/scale`` and ``tag/zero_point``, of channels the
+        extremes.
+        """
+        low, high = (
+            conversions.array(observer.min_val).astype(float),
+            conversions.array(observer.max_val).astype(float),
+        )
+        scale, zero_point = (conversions.array(one).astype(float) for one in observer.calculate_qparams())
+        counted = getattr(observer, "histogram", None)
+        if counted is not None and low.size == 1:
+            counts = conversions.array(counted).astype(float)
+            edges = np.linspace(float(low.reshape(())), float(high.reshape(())), counts.size + 1)
+            middle = (edges[:-1] + edges[1:]) / 2
+            self.add_histogram_raw(
+                tag, edges[0], edges[-1], counts.sum(), float(counts @ middle), float(counts @ middle**2),
+                edges[1:], counts, global_step,
+            )  # fmt: skip
+        for name, value in (
+            ("minimum", low.min()), ("maximum", high.max()), ("scale", scale.max()), ("zero_point", zero_point.max()),
+        ):  # fmt: skip
+            self.add_scalar(f"{tag}/{name}", value, global_step)
+
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str | None = None,
+    ) -> None:
+        """Write a picture, floats in [0, 1] or uint8; several in a batch are tiled.
+
+        Named dims say what is what, in any order: H and W, with C (1 or 3) and N where there are. Without names,
+        `dataformats` does: ``"CHW"`` (the default), ``"HW"``, ``"HWC"`` or ``"NCHW"``.
+        """
+        array, order = conversions.picture(img_tensor, dataformats)
+        self.add_summary(
+            summary.image(tag, conversions.pixels(array), dataformats=order), global_step, walltime
+        )
+
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:
+        """Write a batch of pictures as one, tiled; see `add_image`."""
+        self.add_image(tag, img_tensor, global_step, walltime, dataformats)
+
+    def add_image_with_boxes(
+        self,
+        tag: str,
+        img_tensor: Any,
+        box_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        rescale: float = 1,
+        dataformats: str | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        """Write a picture with boxes on it, [boxes, 4] of left, top, right, bottom in pixels, called as `labels` say.
+
+        Raises ValueError where boxes are no rows of four, or labels are not as many.
+        """
+        array, order = conversions.picture(img_tensor, dataformats)
+        boxes = conversions.array(box_tensor).astype(np.float64)
+        if boxes.ndim != 2 or boxes.shape[1] != 4 or (labels is not None and len(labels) != len(boxes)):
+            raise ValueError(
+                f"{tag!r}: boxes are rows of left, top, right, bottom, each with one label; got "
+                f"{list(boxes.shape)} and {'no' if labels is None else len(labels)} labels"
+            )
+        made = summary.image_boxes(
+            tag, conversions.pixels(array), boxes, rescale, order, None if labels is None else list(labels)
+        )
+        self.add_summary(made, global_step, walltime)
+
+    def add_figure(
+        self,
+        tag: str,
+        figure: Any,
+        global_step: int | None = None,
+        close: bool = True,
+        walltime: float | None = None,
+    ) -> None:
+        """Write what Matplotlib draws: a figure, or several beside each other; `close` them afterwards."""
+        drawn, order = conversions.figures(figure, close)
+        self.add_summary(summary.image(tag, drawn, dataformats=order), global_step, walltime)
+
+    def add_video(
+        self,
+        tag: str,
+        vid_tensor: Any,
+        global_step: int | None = None,
+        fps: float = 4,
+        walltime: float | None = None,
+        dataformats: str = "NTCHW",
+    ) -> None:
+        """Write a moving picture, [N, T, C, H, W] of floats in [0, 1] or uint8. It takes the library ``moviepy``.
+
+        Raises ModuleNotFoundError where that is not installed.
+        """
+        if find_spec("moviepy") is None:
+            raise ModuleNotFoundError(
+                "add_video packs pictures with moviepy, which is not installed: pip install moviepy"
+            )
+        self.add_summary(
+            summary.video(tag, conversions.array(vid_tensor), fps, dataformats), global_step, walltime
+        )
+
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: int | None = None,
+        sample_rate: int = 44100,
+        walltime: float | None = None,
+    ) -> None:
+        """Write a sound: [samples], [samples, channels] or [1, samples], between -1 and 1; others are cut off.
+
+        It takes the library ``soundfile``. Raises ModuleNotFoundError where that is not installed.
+        """
+        if find_spec("soundfile") is None:
+            raise ModuleNotFoundError(
+                "add_audio packs sounds with soundfile, which is not installed: pip install soundfile"
+            )
+        sound = np.clip(np.nan_to_num(conversions.array(snd_tensor).astype(np.float64)), -1.0, 1.0)
+        self.add_summary(summary.audio(tag, sound, sample_rate), global_step, walltime)
+
+    def add_text(
+        self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
+        """Write text, which TensorBoard shows as Markdown."""
+        self.add_summary(summary.text(tag, text_string), global_step, walltime)
+
+    def add_pr_curve(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: int | None = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Write precision over recall for thresholds from 0 to 1: of `labels` (0, 1) and `predictions` in [0, 1].
+
+        Raises ValueError where there are other numbers of one than of the other, or predictions are no probabilities.
+        """
+        truth, sure = (
+            conversions.array(labels).reshape(-1),
+            conversions.array(predictions).astype(np.float64).reshape(-1),
+        )
+        if truth.shape != sure.shape:
+            raise ValueError(f"{tag!r}: {truth.size} labels for {sure.size} predictions; each has one")
+        if not ((sure >= 0) & (sure <= 1)).all():
+            raise ValueError(
+                f"{tag!r}: predictions are probabilities between 0 and 1; sigmoid() makes them of logits"
+            )
+        given = None if weights is None else conversions.array(weights).reshape(-1)
+        made = summary.pr_curve(tag, truth, sure, num_thresholds, given)
+        self.add_summary(made, global_step, walltime)
+
+    def add_pr_curve_raw(
+        self,
+        tag: str,
+        true_positive_counts: Any,
+        false_positive_counts: Any,
+        true_negative_counts: Any,
+        false_negative_counts: Any,
+        precision: Any,
+        recall: Any,
+        global_step: int | None = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Write precision over recall that was counted elsewhere, a number for each threshold."""
+        given = (
+            true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts, precision, recall,
+        )  # fmt: skip
+        rows = [conversions.array(one).reshape(-1) for one in given]
+        if {len(row) for row in rows} != {num_thresholds}:
+            raise ValueError(
+                f"{tag!r}: {sorted({len(row) for row in rows})} numbers for num_thresholds={num_thresholds}; each row "
+                "has one for each threshold"
+            )
+        made = summary.pr_curve_raw(tag, *rows, num_thresholds, weights)
+        self.add_summary(made, global_step, walltime)
+
+    def add_hparams(
+        self,
+        hparam_dict: Mapping[str, Any],
+        metric_dict: Mapping[str, Any],
+        hparam_domain_discrete: Mapping[str, Sequence[Any]] | None = None,
+        run_name: str | None = None,
+        global_step: int | None = None,
+    ) -> None:
+        """Write a row of the table of hyperparameters, with the figures that came of them, as a run in a folder here.
+
+        `hparam_domain_discrete` says which values there are. Raises TypeError for a value that is no text, number or
+        truth value.
+        """
+        hparams = {name: conversions.setting(name, value) for name, value in hparam_dict.items()}
+        metrics = {name: conversions.number(name, value) for name, value in metric_dict.items()}
+        experiment, start, end = summary.hparams(hparams, metrics)
+        if hparam_domain_discrete:
+            conversions.tell_domains(experiment, hparam_domain_discrete)
+        with SummaryWriter(self.logdir / (run_name or str(time.time()))) as row:
+            for made in (experiment, start, end):
+                row.add_summary(made)
+            for name, value in metrics.items():
+                row.add_scalar(name, value, global_step)
+
+    def add_custom_scalars(self, layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> None:
+        """Say how TensorBoard's page of custom charts shows scalars: ``{category: {title: [kind, tags]}}``.
+
+        `kind` is ``"Multiline"`` or ``"Margin"``, which takes three tags: value, lower, upper.
+        """
+        made = {
+            group: {title: list(one) for title, one in charts.items()} for group, charts in layout.items()
+        }
+        for title, (kind, tags) in (
+            (title, one) for charts in made.values() for title, one in charts.items()
+        ):
+            if kind not in ("Multiline", "Margin") or (kind == "Margin" and len(tags) % 3):
+                raise ValueError(
+                    f"chart {title!r} is {kind!r} of {len(tags)} tags; 'Multiline' takes any number, 'Margin' three: "
+                    "value, lower, upper"
+                )
+        self.add_summary(summary.custom_scalars(made))
+
+    def add_custom_scalars_multilinechart(
+        self, tags: Sequence[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """Show several scalars in one custom chart."""
+        self.add_custom_scalars({category: {title: ["Multiline", list(tags)]}})
+
+    def add_custom_scalars_marginchart(
+        self, tags: Sequence[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """Show one scalar between two others in a custom chart: value, lower, upper."""
+        self.add_custom_scalars({category: {title: ["Margin", list(tags)]}})
+
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: Sequence[Any] | None = None,
+        label_img: Any = None,
+        global_step: int | None = None,
+        tag: str = "default",
+        metadata_header: Sequence[str] | None = None,
+    ) -> None:
+        """Write points for the projector, [N, D] or an `Embedding`, with labels and pictures [N, C, H, W].
+
+        `metadata` is a label for each point, or with `metadata_header` a row of as many columns. Raises as
+        `Embedding` and `projector.write` do.
+        """
+        name = tag if global_step is None else f"{tag}-{global_step:05d}"
+        projector.write(conversions.embedding(mat, metadata, label_img, metadata_header), self.log_dir, name)
+
+    def add_mesh(
+        self,
+        tag: str,
+        vertices: Any,
+        colors: Any = None,
+        faces: Any = None,
+        config_dict: Mapping[str, Any] | None = None,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Write points of a surface, [N, vertices, 3], with colours [N, vertices, 3] and faces [N, faces, 3]."""
+        given = [None if one is None else conversions.array(one) for one in (vertices, colors, faces)]
+        settings = None if config_dict is None else dict(config_dict)
+        self.add_summary(summary.mesh(tag, *given, settings), global_step, walltime)
+
+    def add_graph(
+        self,
+        model: Graph | Callable[..., Any],
+        input_to_model: Any = None,
+        verbose: bool = False,
+        use_strict_trace: bool = True,
+    ) -> None:
+        """Write the graph of a model, traced with `input_to_model`: one input, or a tuple of several.
+
+        A graph, and what has one (scripted, traced, opened from a file), is written as it is. `verbose` prints it;
+        `use_strict_trace` makes no difference, since lists and dicts are traced as they are. Raises TypeError where
+        there is nothing to trace the model with, and what tracing raises.
+        """
+        graph = graph_of(model, input_to_model)
+        if verbose:
+            print(graph)
+        self._write(Event(graph_def=graph_def(graph).SerializeToString(), wall_time=time.time()))
