@@ -6,6 +6,7 @@ arrays by name.
 
 from __future__ import annotations
 
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -155,4 +156,46 @@ def searches(lib: Any, attribution: Any) -> dict[str, Any]:
     return found
 
 
-ALL = (infidelity, sensitivity, attacks, searches)
+def concepts(lib: Any, attribution: Any) -> dict[str, Any]:
+    """Scores of concepts in two layers, with a classifier that is the same in both libraries."""
+    rooms, model = attribution.concept, network(lib).float()
+
+    class Means(rooms.Classifier):  # type: ignore[name-defined, misc]
+        """The direction of a class is the mean of its examples, less that of all."""
+
+        def __init__(self) -> None:
+            pass
+
+        def train_and_eval(self, dataloader: Any, **kwargs: Any) -> dict[str, Any]:
+            pairs = [(x.detach().numpy(), y.numpy()) for x, y in dataloader]
+            x, y = (np.concatenate(one) for one in zip(*pairs, strict=True))
+            self.of = sorted({int(one) for one in y}, reverse=True)
+            self.found = np.stack([x[y == one].mean(0) - x.mean(0) for one in self.of])
+            return {"count": len(x)}
+
+        def weights(self) -> Any:
+            return lib.tensor(self.found)
+
+        def classes(self) -> Any:
+            return self.of
+
+    def concept(number: int) -> Any:
+        random = np.random.default_rng(number)
+        batches = [random.normal(number, 1, size=(3, 2, 6, 6)).astype(np.float32) for _ in range(4)]
+        return rooms.Concept(number, f"concept {number}", [lib.tensor(one) for one in batches])
+
+    first, second, third = (concept(number) for number in range(3))
+    with tempfile.TemporaryDirectory() as folder:
+        tcav = rooms.TCAV(model, ["0", "3"], classifier=Means(), save_path=folder)
+        sets = [[first, second], [second, first, third]]
+        images = lib.tensor(IMAGES.astype(np.float32))
+        scores = tcav.interpret(images, sets, target=lib.tensor(TARGET))
+    return {
+        f"concepts {ids} {layer} {name}": one.detach().numpy()
+        for ids, layers in scores.items()
+        for layer, found in layers.items()
+        for name, one in found.items()
+    }
+
+
+ALL = (infidelity, sensitivity, attacks, searches, concepts)

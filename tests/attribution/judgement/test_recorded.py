@@ -12,10 +12,10 @@ import pytest
 
 import workbench as wb
 from tests.attribution.judgement.cases import ALL
-from workbench.attribution import metrics, robust
+from workbench.attribution import concept, metrics, robust
 
 FILE = Path(__file__).with_name("captum.npz")
-OURS = SimpleNamespace(attr=wb.attribution, metrics=metrics, robust=robust)
+OURS = SimpleNamespace(attr=wb.attribution, metrics=metrics, robust=robust, concept=concept)
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.__name__)

@@ -12,17 +12,20 @@ import pytest
 
 import workbench as wb
 from tests.attribution.judgement.cases import ALL
-from workbench.attribution import metrics, robust
+from workbench.attribution import concept, metrics, robust
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("captum")
 
 import captum.attr  # noqa: E402
+import captum.concept  # noqa: E402
 import captum.metrics  # noqa: E402
 import captum.robust  # noqa: E402
 
-OURS = SimpleNamespace(attr=wb.attribution, metrics=metrics, robust=robust)
-THEIRS = SimpleNamespace(attr=captum.attr, metrics=captum.metrics, robust=captum.robust)
+OURS = SimpleNamespace(attr=wb.attribution, metrics=metrics, robust=robust, concept=concept)
+THEIRS = SimpleNamespace(
+    attr=captum.attr, metrics=captum.metrics, robust=captum.robust, concept=captum.concept
+)
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.__name__)
