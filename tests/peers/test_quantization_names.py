@@ -19,7 +19,6 @@ REFERENCE = "layers that hold codes and compute in floating point: the oracle he
 MAKERS = "what one maker's kernels take: a BackendConfig says it, where it is wanted"
 DYNAMIC = "convolutions that find a scale in each call"
 JOINED = "what oneDNN joins for PyTorch: graph mode computes it between codes"
-OPEN = "not here yet"
 
 _BLOCKS = (
     "AffineQuantizedObserverBase Granularity MappingType Per* TorchAODType ZeroPointDomain get_block_size"
@@ -47,7 +46,8 @@ ROOMS: dict[str, dict[str, str]] = {
     "quantization.fuse_modules": {},
     "quantization.stubs": {},
     "ns._numeric_suite": {INSIDE: "NON_LEAF_MODULE_TO_ADD_OBSERVER_ALLOW_LIST prepare"},
-    "nn.quantized": {OPEN: "Dropout LSTM MultiheadAttention"},
+    "nn.quantized": {},
+    "nn.quantizable": {},
     "nn.quantized.dynamic": {DYNAMIC: "Conv*"},
     "nn.qat": {},
     "nn.intrinsic": {JOINED: "ConvAdd* LinearLeakyReLU LinearTanh"},

@@ -27,7 +27,9 @@ for _file in ("quantize_fx", "backend_config"):
 _alias("quantization.fx", Gathered(f"{__name__}.quantization.fx", quantization))
 _alias("quantization.fx.custom_config", quantization.custom_config)
 _alias("ns._numeric_suite", quantization.numeric_suite)
-for _room in ("quantized", "quantized.dynamic", "qat", "intrinsic", "intrinsic.qat", "intrinsic.quantized"):
+for _room in (
+    "quantized", "quantized.dynamic", "quantizable", "qat", "intrinsic", "intrinsic.qat", "intrinsic.quantized"
+):  # fmt: skip
     _alias(f"nn.{_room}", imported(f"workbench.nn.{_room}"))
     parent, _, word = _room.rpartition(".")
     setattr(

@@ -20,7 +20,7 @@ __all__ += modules.__all__
 __getattr__, __dir__ = words(
     __name__,
     __all__,
-    later={name: f"workbench.nn.{name}" for name in ("intrinsic", "qat", "quantized")},
+    later={name: f"workbench.nn.{name}" for name in ("intrinsic", "qat", "quantizable", "quantized")},
     elsewhere={
         "quantizable": "layers are observed as they are: wb.quantization.prepare and prepare_fx take them",
     },

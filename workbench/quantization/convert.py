@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 from workbench.base.errors import QuantizationError
-from workbench.nn import MaxPool2d, Module
+from workbench.nn import Dropout, MaxPool2d, Module
 from workbench.quantization import quantized
+from workbench.quantization.custom_config import swaps_of
 from workbench.quantization.fake_quantize import FakeQuantizeBase
+from workbench.quantization.float_functional import FloatFunctional
 from workbench.quantization.graph_mode.observing import is_prepared
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.layer_observers import check_tables, observe_weights, observer_of, quantizable
-from workbench.quantization.mappings import TABLES, get_default_static_quant_module_mappings
+from workbench.quantization.mappings import PARTS_IN_CODES, TABLES, get_default_static_quant_module_mappings
 from workbench.quantization.observed import seen_nothing
 from workbench.quantization.observer_base import ObserverBase
-from workbench.quantization.quantized.functional_modules import FloatFunctional
 from workbench.quantization.quantized.layers import renew
 from workbench.quantization.stubs import DeQuantStub, QuantStub
 
@@ -36,14 +38,19 @@ def uncalibrated(model: Module) -> list[str]:
 
 
 def convert(
-    model: Module, mapping: dict[type, Any] | None = None, inplace: bool = False, remove_qconfig: bool = True
+    model: Module,
+    mapping: dict[type, Any] | None = None,
+    inplace: bool = False,
+    remove_qconfig: bool = True,
+    convert_custom_config_dict: Mapping[str, Any] | None = None,
 ) -> Any:
     """Return a prepared and calibrated `model` with integer layers in the place of the observed ones.
 
     Weights become qint8, activations quint8. `mapping` says what each kind of layer becomes, by its ``from_float``,
-    where it is another than by `get_default_static_quant_module_mappings`. Raises `QuantizationError` for a model that
-    was not prepared, and names
-    the layers that have seen no data; then nothing has changed.
+    where it is another than by `get_default_static_quant_module_mappings`; `convert_custom_config_dict` has under
+    ``"observed_to_quantized_custom_module_class"`` what layers of one's own become, by their ``from_observed``. Raises
+    `QuantizationError` for a model that was not prepared, and names the layers that have seen no data; then nothing has
+    changed.
 
     >>> import workbench as wb
     >>> prepared = wb.quantization.prepare(wb.models.DigitsNet().eval())
@@ -66,7 +73,11 @@ def convert(
         )
     observe_weights(model)
     calibration = getattr(model, "calibration", None)
-    made = with_integer_layers(model if inplace else copy.deepcopy(model), mapping)
+    made = with_integer_layers(
+        model if inplace else copy.deepcopy(model),
+        mapping,
+        swaps_of(convert_custom_config_dict, "observed_to_quantized_custom_module_class", PARTS_IN_CODES),
+    )
     if remove_qconfig:
         for module in made.modules():
             module.__dict__.pop("qconfig", None)
@@ -75,10 +86,15 @@ def convert(
     return made
 
 
-def with_integer_layers(model: Any, mapping: dict[type, Any] | None = None) -> Any:
+def with_integer_layers(
+    model: Any, mapping: dict[type, Any] | None = None, parts: Mapping[type, Any] = PARTS_IN_CODES
+) -> Any:
     """Swap the observed layers of `model`, in place, for integer ones by what their observers know."""
     table = get_default_static_quant_module_mappings() if mapping is None else mapping
     check_tables(model)
+    for name, module in [*model.named_modules()]:
+        if name and type(module) in parts and getattr(module, "qconfig", None) is not None:
+            model.set_submodule(name, parts[type(module)].from_observed(module))
     changes = {
         name: _integer_form(module, table) for name, module in quantizable(model) if type(module) in table
     }
@@ -90,6 +106,8 @@ def with_integer_layers(model: Any, mapping: dict[type, Any] | None = None) -> A
     for name, module in [*model.named_modules()]:
         if type(module) is MaxPool2d and getattr(module, "qconfig", None) is not None:
             model.set_submodule(name, quantized.MaxPool2d.from_float(module))
+        elif type(module) is Dropout and Dropout in table and getattr(module, "qconfig", None) is not None:
+            model.set_submodule(name, table[Dropout].from_float(module).eval())
         elif isinstance(module, DeQuantStub):
             model.set_submodule(name, quantized.DeQuantize().eval())
         elif type(module) in TABLES and getattr(module, "qconfig", None) is not None:

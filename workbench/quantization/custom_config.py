@@ -256,6 +256,19 @@ def config_of(kind: type[Self], given: Any) -> Self:
     raise QuantizationError(f"{kind.__name__} or a dict is asked for, and {type(given).__name__} was given")
 
 
+def swaps_of(given: Mapping[str, Any] | None, key: str, usual: Mapping[type, Any]) -> Mapping[type, Any]:
+    """Return what is put in the place of layers by a dict of PyTorch's eager way; the `usual` ones without it.
+
+    Raises `QuantizationError` for a dict that says something else.
+    """
+    if given is None:
+        return usual
+    unknown = [one for one in given if one != key]
+    if unknown:
+        raise QuantizationError(f"of custom modules by layers {key!r} is known, and not {unknown[0]!r}")
+    return dict(given.get(key, {}))
+
+
 def check_places(places: Sequence[int], count: int, what: str) -> None:
     """Raise `QuantizationError` for a place that a row of `count` has not."""
     for place in places:

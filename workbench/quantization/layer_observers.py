@@ -7,12 +7,12 @@ from typing import Any
 from workbench.base.dims import near_miss
 from workbench.base.errors import QuantizationError
 from workbench.nn import Module
-from workbench.quantization.fake_quantize import FakeQuantizeBase
+from workbench.quantization.attaching import attach_observers, observe_weight
+from workbench.quantization.float_functional import FloatFunctional
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.mappings import OBSERVED, TABLES, WEIGHTED
-from workbench.quantization.observed import float_layer, observer_of
+from workbench.quantization.observed import observer_of
 from workbench.quantization.qconfig import QConfig
-from workbench.quantization.quantized.functional_modules import FloatFunctional
 
 __all__ = [
     "attach",
@@ -24,13 +24,6 @@ __all__ = [
     "propagate_qconfig_",
     "quantizable",
 ]
-
-
-def _observe(module: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-    """Show the output of a layer to its observer; fake quantization returns another output."""
-    observer = module.activation_post_process
-    result = observer(output)
-    return result if isinstance(observer, FakeQuantizeBase) else None
 
 
 def propagate_qconfig(
@@ -86,13 +79,7 @@ def quantizable(model: Module) -> list[tuple[str, Any]]:
 
 def attach(module: Any) -> None:
     """Give a layer the observers that its qconfig asks for."""
-    config = module.qconfig
-    module.activation_post_process = config.activation().train(module.training)
-    if has_weight(module) and not hasattr(module, "weight_fake_quant"):
-        module.weight_post_process = config.weight().train(module.training)
-    # What has methods for its functions shows each result itself.
-    if not isinstance(module, FloatFunctional):
-        module.register_forward_hook(_observe)
+    attach_observers(module, has_weight(module), hook=not isinstance(module, FloatFunctional))
 
 
 def check_tables(model: Module) -> None:
@@ -115,12 +102,5 @@ def observe_weights(model: Module) -> None:
     In training the fake quantization of a weight decides itself what it keeps, and whether it still observes.
     """
     for _, module in quantizable(model):
-        if not has_weight(module):
-            continue
-        if hasattr(module, "weight_fake_quant"):
-            module.weight_fake_quant(float_layer(module).weight.detach())
-            continue
-        observer = observer_of(module, "weight_post_process")
-        # Weights may have been trained on, and those of before would widen the range for good.
-        observer.reset()
-        observer(float_layer(module).weight.detach())
+        if has_weight(module):
+            observe_weight(module)

@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench import nn
 from workbench.base.errors import QuantizationError
-from workbench.quantization import intrinsic, qat, quantized
+from workbench.quantization import intrinsic, qat, quantizable, quantized
 from workbench.quantization.intrinsic import qat as intrinsic_qat
 from workbench.quantization.intrinsic import quantized as intrinsic_quantized
 from workbench.quantization.quantized import dynamic, embedding, functional_modules
@@ -14,7 +14,7 @@ from workbench.quantization.stubs import DeQuantStub, QuantStub
 
 __all__ = [
     "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_QAT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS",
-    "OBSERVED", "TABLES", "WEIGHTED", "get_default_compare_output_module_list",
+    "MADE_OF_PARTS", "OBSERVED", "PARTS_IN_CODES", "TABLES", "WEIGHTED", "get_default_compare_output_module_list",
     "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings",
     "get_default_qconfig_propagation_list", "get_default_static_quant_module_mappings",
     "get_dynamic_quant_module_class", "get_embedding_qat_module_mappings",
@@ -87,6 +87,7 @@ _STATIC: Mapping = {
     QuantStub: quantized.Quantize,
     DeQuantStub: quantized.DeQuantize,
     functional_modules.FloatFunctional: functional_modules.QFunctional,
+    nn.Dropout: quantized.Dropout,
     **_WEIGHTED,
     **_TRAINED,
     **_COMPUTED,
@@ -199,6 +200,19 @@ def get_dynamic_quant_module_class(
     """Return what a layer becomes where only weights are quantized ahead."""
     return _class_of(float_module_class, _DYNAMIC, additional_dynamic_quant_mapping)
 
+
+MADE_OF_PARTS: Mapping = {
+    nn.LSTM: quantizable.LSTM,
+    nn.LSTMCell: quantizable.LSTMCell,
+    nn.MultiheadAttention: quantizable.MultiheadAttention,
+}
+"""Layers that are written with parts before they are observed."""
+
+PARTS_IN_CODES: Mapping = {
+    quantizable.LSTM: quantized.LSTM,
+    quantizable.MultiheadAttention: quantized.MultiheadAttention,
+}
+"""What these become; the parts of others become codes by themselves."""
 
 DEFAULT_STATIC_QUANT_MODULE_MAPPINGS = get_default_static_quant_module_mappings()
 DEFAULT_QAT_MODULE_MAPPINGS = get_default_qat_module_mappings()

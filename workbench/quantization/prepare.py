@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 from workbench.base.errors import QuantizationError
@@ -10,6 +11,7 @@ from workbench.core.value import Value
 from workbench.nn import Module, Sequential
 from workbench.nn.hooks import only_computes
 from workbench.quantization.calibration import Calibration
+from workbench.quantization.custom_config import swaps_of
 from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.layer_observers import (
     attach,
@@ -19,6 +21,7 @@ from workbench.quantization.layer_observers import (
     propagate_qconfig,
     quantizable,
 )
+from workbench.quantization.mappings import MADE_OF_PARTS
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.qconfig import QConfig, get_default_qconfig
 from workbench.quantization.qconfig_mapping import QConfigMapping
@@ -28,13 +31,20 @@ from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper
 __all__ = ["check", "observed", "prepare", "ready"]
 
 
-def prepare(model: Module, qconfig: QConfig | QConfigMapping | None = None, inplace: bool = False) -> Any:
+def prepare(
+    model: Module,
+    qconfig: QConfig | QConfigMapping | None = None,
+    inplace: bool = False,
+    prepare_custom_config_dict: Mapping[str, Any] | None = None,
+) -> Any:
     """Return `model` with observers on the outputs and weights of the layers that will be quantized.
 
     Calibrate it by calling it with data, then `convert` it. A module's own ``qconfig`` counts for it and all below;
     None leaves them in floating point. Without any, `get_default_qconfig` counts. A `QConfigMapping` says it of all
     modules by their paths and types; that of the input is ``quant``. A model without a `QuantStub` has its input
-    quantized and its output dequantized. The observers are at hand as ``model.calibration``.
+    quantized and its output dequantized. LSTM and attention are written with parts that are observed each by itself;
+    `prepare_custom_config_dict` has under ``"float_to_observed_custom_module_class"`` what is put in the place of
+    other layers, by its ``from_float``. The observers are at hand as ``model.calibration``.
 
     Raises `QuantizationError` for a model in training mode, one that is prepared already, and one with nothing to
     quantize; then nothing has changed.
@@ -47,7 +57,17 @@ def prepare(model: Module, qconfig: QConfig | QConfigMapping | None = None, inpl
     if model.training:
         raise QuantizationError("prepare() observes a model in use, not in training: call model.eval() first")
     check(model)
-    return observed(ready(model, qconfig, get_default_qconfig, inplace))
+    swaps = swaps_of(prepare_custom_config_dict, "float_to_observed_custom_module_class", MADE_OF_PARTS)
+    made = ready(model, qconfig, get_default_qconfig, inplace)
+    _write_with_parts(made, swaps)
+    return observed(made)
+
+
+def _write_with_parts(model: Any, swaps: Mapping[type, Any]) -> None:
+    """Put observed layers in the place of those that `swaps` names, where they have a qconfig."""
+    for name, module in [*model.named_modules()]:
+        if name and type(module) in swaps and getattr(module, "qconfig", None) is not None:
+            model.set_submodule(name, swaps[type(module)].from_float(module))
 
 
 def ready(model: Module, qconfig: QConfig | QConfigMapping | None, default: Any, inplace: bool) -> Any:

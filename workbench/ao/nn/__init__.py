@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from workbench.base.public import words
 
-__all__ = ["intrinsic", "qat", "quantized"]
+__all__ = ["intrinsic", "qat", "quantizable", "quantized"]
 
-__getattr__, __dir__ = words(
-    __name__, __all__, later={name: f"workbench.nn.{name}" for name in ("intrinsic", "qat", "quantized")}
-)
+__getattr__, __dir__ = words(__name__, __all__, later={name: f"workbench.nn.{name}" for name in __all__})

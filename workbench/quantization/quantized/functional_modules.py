@@ -1,4 +1,4 @@
-"""Functions between modules that are to be quantized: sums, products, joins, as modules that can be observed."""
+"""Functions between modules on codes: sums, products, joins."""
 
 from __future__ import annotations
 
@@ -8,65 +8,15 @@ from typing import Any
 from workbench.base.dtypes import quint8
 from workbench.base.errors import QuantizationError
 from workbench.core.op import ops
-from workbench.nn import Identity, Module, functional
+from workbench.nn import functional
 from workbench.ops.quantized.quantize import DEQUANTIZE, QUANTIZE_PER_TENSOR
 from workbench.ops.quantized.scalars import QUANTIZED_ADD_SCALAR, QUANTIZED_MUL_SCALAR
 from workbench.ops.shape.join import cat
+from workbench.quantization.float_functional import INSTEAD, FloatFunctional, FXFloatFunctional
 from workbench.quantization.observed import observer_of
 from workbench.quantization.quantized.boundary import QuantizedModule, require_codes
 
 __all__ = ["FXFloatFunctional", "FloatFunctional", "QFunctional"]
-
-_INSTEAD = "add, add_scalar, mul, mul_scalar, cat, add_relu or matmul"
-
-
-class FloatFunctional(Module):
-    """Functions on values, as methods of a module: what they return is observed, and `convert` makes codes of it.
-
-    >>> import workbench as wb
-    >>> FloatFunctional().add(wb.tensor(1.0), wb.tensor(2.0))
-    tensor(3.)
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.activation_post_process: Module = Identity()
-
-    def forward(self, x: Any) -> Any:
-        """Refuse: a method says which function is meant."""
-        raise QuantizationError(f"{type(self).__name__} is not called itself: call its {_INSTEAD}")
-
-    def add(self, x: Any, y: Any) -> Any:
-        """Return x + y."""
-        return self.activation_post_process(x + y)
-
-    def add_scalar(self, x: Any, y: float) -> Any:
-        """Return x + y for a number y; nothing is observed, for the codes stay."""
-        return x + y
-
-    def mul(self, x: Any, y: Any) -> Any:
-        """Return x · y."""
-        return self.activation_post_process(x * y)
-
-    def mul_scalar(self, x: Any, y: float) -> Any:
-        """Return x · y for a number y; nothing is observed, for the codes stay."""
-        return x * y
-
-    def cat(self, x: Sequence[Any], dim: int = 0) -> Any:
-        """Return tensors joined along `dim`."""
-        return self.activation_post_process(cat(x, dim=dim))
-
-    def add_relu(self, x: Any, y: Any) -> Any:
-        """Return max(x + y, 0)."""
-        return self.activation_post_process(functional.relu(x + y))
-
-    def matmul(self, x: Any, y: Any) -> Any:
-        """Return the product of two matrices."""
-        return self.activation_post_process(x @ y)
-
-
-class FXFloatFunctional(FloatFunctional):
-    """The same where a graph is observed around it: it observes nothing itself."""
 
 
 class QFunctional(QuantizedModule):
@@ -94,7 +44,7 @@ class QFunctional(QuantizedModule):
 
     def forward(self, x: Any) -> Any:
         """Refuse: a method says which function is meant."""
-        raise QuantizationError(f"QFunctional is not called itself: call its {_INSTEAD}")
+        raise QuantizationError(f"QFunctional is not called itself: call its {INSTEAD}")
 
     def _numbers(self, *inputs: Any) -> list[Any]:
         for one in inputs:

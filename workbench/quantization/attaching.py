@@ -1,0 +1,48 @@
+"""How one layer is given its observers, and shows them what flows by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.quantization.fake_quantize import FakeQuantizeBase
+from workbench.quantization.observed import float_layer, observer_of
+from workbench.quantization.observer_base import ObserverBase
+
+__all__ = ["attach_observers", "observe_weight"]
+
+
+def _observe(module: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+    """Show the output of a layer to its observer; fake quantization returns another output."""
+    observer = module.activation_post_process
+    result = observer(output)
+    return result if isinstance(observer, FakeQuantizeBase) else None
+
+
+def attach_observers(module: Any, weight: bool, hook: bool = True) -> None:
+    """Give a layer the observers that its qconfig asks for: of its output, and of its `weight`.
+
+    Without a `hook` it shows its results itself: what has methods for its functions does.
+    """
+    if isinstance(getattr(module, "activation_post_process", None), ObserverBase | FakeQuantizeBase):
+        # A part of what was observed as a whole has its own.
+        return
+    config = module.qconfig
+    module.activation_post_process = config.activation().train(module.training)
+    if weight and not hasattr(module, "weight_fake_quant"):
+        module.weight_post_process = config.weight().train(module.training)
+    if hook:
+        module.register_forward_hook(_observe)
+
+
+def observe_weight(module: Any) -> None:
+    """Show the weight of a layer, as it is now, to its observer; what that saw before is forgotten.
+
+    In training the fake quantization of a weight decides itself what it keeps, and whether it still observes.
+    """
+    if hasattr(module, "weight_fake_quant"):
+        module.weight_fake_quant(float_layer(module).weight.detach())
+        return
+    observer = observer_of(module, "weight_post_process")
+    # Weights may have been trained on, and those of before would widen the range for good.
+    observer.reset()
+    observer(float_layer(module).weight.detach())
