@@ -26,7 +26,11 @@ from workbench.attribution.embeddings import (
 )
 from workbench.attribution.evaluation import Forecast
 from workbench.attribution.explain import explain
+from workbench.attribution.generation.attribution import LLMAttribution, LLMGradientAttribution
+from workbench.attribution.generation.inputs import InterpretableInput, TextTemplateInput, TextTokenInput
+from workbench.attribution.generation.result import LLMAttributionResult
 from workbench.attribution.gradient_shap import GradientShap
+from workbench.attribution.heads import DetectionScores, SegmentationScores
 from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
 from workbench.attribution.layer.activation import LayerActivation
@@ -63,36 +67,30 @@ from workbench.attribution.saliency import Saliency
 from workbench.base.public import words
 
 __all__ = [
-    "FeatureAblation",
-    "FeatureMaskWarning",
-    "KernelShap",
-    "Lime",
-    "LimeBase",
-    "Lasso",
-    "LinearModel",
-    "LinearRegression",
-    "Ridge",
-    "Occlusion",
-    "FeaturePermutation",
-    "ShapleyValues",
-    "ShapleyValueSampling",
-    "default_from_interp_rep_transform",
-    "default_perturb_func",
-    "get_exp_kernel_similarity_function",
     "Attribution",
     "AttributionResult",
     "ConvergenceWarning",
-    "EmbeddingWarning",
     "DeepLift",
     "DeepLiftShap",
+    "DetectionScores",
+    "EmbeddingWarning",
+    "FeatureAblation",
+    "FeatureMaskWarning",
+    "FeaturePermutation",
     "Forecast",
     "GradientAttribution",
     "GradientShap",
     "InputXGradient",
     "IntegratedGradients",
-    "InterpretableEmbeddingBase",
     "InternalInfluence",
+    "InterpretableEmbeddingBase",
+    "InterpretableInput",
     "InterruptedWarning",
+    "KernelShap",
+    "LLMAttribution",
+    "LLMAttributionResult",
+    "LLMGradientAttribution",
+    "Lasso",
     "LayerActivation",
     "LayerAttribution",
     "LayerConductance",
@@ -100,20 +98,34 @@ __all__ = [
     "LayerGradientShap",
     "LayerGradientXActivation",
     "LayerIntegratedGradients",
+    "Lime",
+    "LimeBase",
+    "LinearModel",
+    "LinearRegression",
     "NeuronAttribution",
     "NeuronConductance",
     "NeuronGradient",
     "NeuronGradientShap",
     "NeuronIntegratedGradients",
     "NoiseTunnel",
+    "Occlusion",
+    "Ridge",
     "Saliency",
-    "TokenReferenceBase",
+    "SegmentationScores",
+    "ShapleyValueSampling",
+    "ShapleyValues",
     "SmoothGrad",
+    "TextTemplateInput",
+    "TextTokenInput",
+    "TokenReferenceBase",
     "TrainingModeWarning",
     "attention_rollout",
     "attention_weights",
     "configure_interpretable_embedding_layer",
+    "default_from_interp_rep_transform",
+    "default_perturb_func",
     "explain",
+    "get_exp_kernel_similarity_function",
     "remove_interpretable_embedding_layer",
 ]
 

@@ -21,11 +21,14 @@ from workbench.attribution.visualization.images import (
     visualize_image_attr_multiple,
 )
 from workbench.attribution.visualization.masks import draw_mask_border, draw_mask_legend
+from workbench.attribution.visualization.matrix import draw_token_bars, draw_token_matrix
 from workbench.attribution.visualization.normalization import Sign, VisualizeSign, normalize
 from workbench.attribution.visualization.series import (
     TimeseriesVisualizationMethod,
     visualize_timeseries_attr,
 )
+from workbench.attribution.visualization.sound import visualize_sound_attr
+from workbench.attribution.visualization.tables import visualize_table_attr
 from workbench.attribution.visualization.text import (
     VisualizationDataRecord,
     draw_tokens,
@@ -48,6 +51,8 @@ __all__ = [
     "VisualizeSign",
     "draw_mask_border",
     "draw_mask_legend",
+    "draw_token_bars",
+    "draw_token_matrix",
     "draw_tokens",
     "format_classname",
     "format_special_tokens",
@@ -57,6 +62,8 @@ __all__ = [
     "show",
     "visualize_image_attr",
     "visualize_image_attr_multiple",
+    "visualize_sound_attr",
+    "visualize_table_attr",
     "visualize_text",
     "visualize_timeseries_attr",
 ]

@@ -13,17 +13,21 @@ __all__ = ["axes_of", "bar_below", "finish", "panels"]
 
 
 def axes_of(
-    plt_fig_axis: Any, use_pyplot: bool, fig_size: tuple[float, float], **kwargs: Any
+    plt_fig_axis: Any,
+    use_pyplot: bool,
+    fig_size: tuple[float, float],
+    layout: Any = None,
+    **kwargs: Any,
 ) -> tuple[Any, Any]:
     """Return (figure, axes): those given, or new ones; axes are an array where there are several."""
     if plt_fig_axis is not None:
         figure, axes = plt_fig_axis
         return figure, axes
     if use_pyplot:
-        figure, axes = pyplot.subplots(figsize=fig_size, **kwargs)
+        figure, axes = pyplot.subplots(figsize=fig_size, layout=layout, **kwargs)
         return figure, axes
     # Not by pyplot, which keeps every figure until it is closed.
-    figure = Figure(figsize=fig_size)
+    figure = Figure(figsize=fig_size, layout=layout)
     return figure, figure.subplots(**kwargs)
 
 
