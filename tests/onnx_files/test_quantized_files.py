@@ -224,3 +224,20 @@ def test_tensors_of_four_bits_are_read(kind: int, wanted: list[int]) -> None:
 def test_tensors_of_four_bits_are_held_against_their_bytes(data: bytes, why: str) -> None:
     with pytest.raises(OnnxError, match=re.escape(why)):
         wb.onnx.load(data)
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+@pytest.mark.parametrize("mode", [None, "sum", "mean", "max"])
+def test_tables_of_embeddings(bits: int, mode: str | None) -> None:
+    layer = nn.Embedding(10, 6) if mode is None else nn.EmbeddingBag(10, 6, mode=mode, padding_idx=3)
+    config = quantization.float_qparams_weight_only_qconfig
+    if bits == 4:
+        config = quantization.float_qparams_weight_only_qconfig_4bit
+    model = quantization.quantize_dynamic(nn.Sequential(layer), {type(layer): config}).eval()
+    places = wb.tensor([[1, 9, 3], [3, 3, 3]])
+    data = saved(model, places)
+    found = operators(data)
+    assert found["DequantizeLinear"] == 1 and found["Sub"] == 1
+    np.testing.assert_allclose(
+        wb.onnx.load(io.BytesIO(data))(places).detach().numpy(), model(places).numpy(), atol=1e-6
+    )

@@ -10,6 +10,8 @@ import pytest
 
 import workbench as wb
 from tests.ops.quantized_layers import LAYERS, Layer, run
+from workbench.base.quantized_array import QuantizedArray
+from workbench.core.op import ops
 
 ENGINES = ["qnnpack", "onednn", "x86", "fbgemm"]
 
@@ -105,3 +107,26 @@ def test_names_stay() -> None:
     turned = wb.quantize_per_tensor(wb.ones(2, 3, 2, 2), 0.1, 0, wb.qint8)
     y = F.conv_transpose2d(named, turned, None, stride=2)
     assert (y.names, y.shape) == (("N", "C", "H", "W"), (1, 3, 8, 8))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_transposed_convolutions_by_phases_give_the_same_codes(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    rank, groups = int(random.integers(1, 4)), int(random.integers(1, 3))
+    channels, outputs = groups * int(random.integers(1, 4)), int(random.integers(1, 4))
+    bounds = (1, 6), (1, 4), (0, 3), (5, 7)
+    drawn = (random.integers(*both, rank) for both in bounds)
+    kernel, stride, padding, sizes = (tuple(map(int, one)) for one in drawn)
+    more = tuple(int(random.integers(0, one)) for one in stride)
+    x = QuantizedArray(random.integers(0, 256, (2, channels, *sizes)).astype(np.uint8), 0.02, 60, wb.quint8)
+    codes = random.integers(-128, 128, (channels, outputs, *kernel)).astype(np.int8)
+    weight = QuantizedArray(codes, np.linspace(0.01, 0.02, outputs), np.zeros(outputs, int), wb.qint8, 1)
+    op: Any = getattr(ops, f"quantized_conv_transpose{rank}d")
+    params = {
+        "stride": stride, "padding": padding, "output_padding": more, "dilation": (1,) * rank, "groups": groups,
+        "scale": 0.7, "zero_point": 100, "qmin": 0, "qmax": 255, "relu": False,
+    }  # fmt: skip
+    given = x, weight, random.standard_normal(outputs * groups).astype(np.float32)
+    np.testing.assert_array_equal(
+        op.quantized.codes(op, *given, **params).codes, op.forward(*given, **params).codes
+    )

@@ -83,7 +83,7 @@ def test_half_precision_and_tables(mixed: Any, words: Any) -> None:
     table = q.quantize_dynamic(mixed, dtype=wb.quint8).table
     assert q.sqnr(outputs(mixed.table, words), outputs(table, words)) > 40
     assert table.codes.dtype is wb.uint8
-    with pytest.raises(IndexError, match="rows go from 0 to 29"):
+    with pytest.raises(IndexError, match=r"30 is not in \[0, 30\)"):
         table(wb.tensor([30]))
 
 
@@ -94,6 +94,20 @@ def test_bags_skip_their_padding() -> None:
     np.testing.assert_allclose(found(rows, offsets).numpy(), bag(rows, offsets).detach().numpy(), atol=0.05)
     other = wb.tensor([4, 1, 5, 2])
     np.testing.assert_allclose(found(other, offsets).numpy(), bag(other, offsets).detach().numpy(), atol=0.05)
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_tables_are_traced(bits: int) -> None:
+    config = q.float_qparams_weight_only_qconfig if bits == 8 else q.float_qparams_weight_only_qconfig_4bit
+    places, other = wb.tensor([[1, 9, 3], [0, 0, 2]]), wb.tensor([[4, 4], [3, 0], [8, 7]])
+    for kind, told in ((wb.nn.Embedding, {}), (wb.nn.EmbeddingBag, {"mode": "max", "padding_idx": 3})):
+        found = q.quantize_dynamic(wb.nn.Sequential(kind(10, 6, **told)), {kind: config}).eval()
+        graph = wb.graph.trace(found, places)
+        np.testing.assert_array_equal(graph(other).numpy(), found(other).numpy())
+        # What is written into the table is seen.
+        before = found(other).numpy().copy()
+        found[0].scales.mul_(2)
+        np.testing.assert_allclose(found(other).numpy(), 2 * before, rtol=1e-6)
 
 
 def test_a_transformer_is_quantized() -> None:

@@ -26,8 +26,8 @@ nb::object looked_up(const Input<std::uint8_t>& codes, const Plain<std::uint8_t>
 }
 
 template <bool product>
-nb::object combine_codes(const Input<std::uint8_t>& a, double a_scale, std::int64_t a_zero, const Input<std::uint8_t>& b,
-                         double b_scale, std::int64_t b_zero, double scale, std::int64_t zero, std::int64_t low, std::int64_t high) {
+nb::object combined_codes(const Input<std::uint8_t>& a, double a_scale, std::int64_t a_zero, const Input<std::uint8_t>& b,
+                          double b_scale, std::int64_t b_zero, double scale, std::int64_t zero, std::int64_t low, std::int64_t high) {
     const Dims shape = shape_of(a), order = dense_strides_like(shape, strides_of(a));
     if (shape_of(b) != shape) refuse("codes of " + text(shape) + " and of " + text(shape_of(b)) + " are combined; expected one shape");
     if (low < 0 || high > 255 || low > high)
@@ -38,22 +38,28 @@ nb::object combine_codes(const Input<std::uint8_t>& a, double a_scale, std::int6
         const Dense<std::uint8_t> left(a, order), right(b, order);
         const CodesIn of_a{static_cast<float>(a_scale), static_cast<float>(a_zero)};
         const CodesIn of_b{static_cast<float>(b_scale), static_cast<float>(b_zero)};
-        // Whole numbers are multiplied, and scales beforehand.
-        const float inverse = 1.f / static_cast<float>(scale), factor = product ? of_a.scale * of_b.scale * inverse : inverse;
-        const CodesOut to{factor, static_cast<float>(zero), static_cast<float>(low),
-                          static_cast<float>(high)};
+        const CodesOut to = codes_out(of_a, of_b, scale, zero, low, high, product);
         parallel_for(count_of(shape), codes_of_a_thread, [&](std::int64_t begin, std::int64_t end) {
-            const std::uint8_t *x = left.data() + begin, *y = right.data() + begin;
-            if constexpr (product)
-                LEAF_WIDE(multiply_codes)(x, of_a, y, of_b, end - begin, to, out.data() + begin);
-            else
-                LEAF_WIDE(add_codes)(x, of_a, y, of_b, end - begin, to, out.data() + begin);
+            combine_codes(left.data() + begin, of_a, right.data() + begin, of_b, end - begin, to, product, out.data() + begin);
         });
     }
     return out.to_python();
 }
 
 }  // namespace
+
+CodesOut codes_out(const CodesIn& a, const CodesIn& b, double scale, std::int64_t zero, std::int64_t low, std::int64_t high, bool product) {
+    const float inverse = 1.f / static_cast<float>(scale);
+    return {product ? a.scale * b.scale * inverse : inverse, static_cast<float>(zero), static_cast<float>(low), static_cast<float>(high)};
+}
+
+void combine_codes(const std::uint8_t* a, const CodesIn& of_a, const std::uint8_t* b, const CodesIn& of_b, std::int64_t count,
+                   const CodesOut& to, bool product, std::uint8_t* out) {
+    if (product)
+        LEAF_WIDE(multiply_codes)(a, of_a, b, of_b, count, to, out);
+    else
+        LEAF_WIDE(add_codes)(a, of_a, b, of_b, count, to, out);
+}
 
 void sum_codes(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& sum, std::int64_t count, std::uint8_t* out) {
     LEAF_WIDE(add_to_codes)(codes, others, sum, count, out);
@@ -70,8 +76,8 @@ void bind_codes(nb::module_& module) {
         module.def(name, function, arg("a").noconvert(), arg("a_scale"), arg("a_zero"), arg("b").noconvert(), arg("b_scale"),
                    arg("b_zero"), arg("scale"), arg("zero"), arg("low"), arg("high"));
     };
-    combining("add_codes", &combine_codes<false>);
-    combining("multiply_codes", &combine_codes<true>);
+    combining("add_codes", &combined_codes<false>);
+    combining("multiply_codes", &combined_codes<true>);
 }
 
 }  // namespace workbench

@@ -12,6 +12,11 @@ struct CodesOut {
     float inverse, zero, low, high;
 };
 
+// How the sum, or the product, of two becomes codes: whole numbers are multiplied, and scales beforehand.
+CodesOut codes_out(const CodesIn& a, const CodesIn& b, double scale, std::int64_t zero, std::int64_t low, std::int64_t high, bool product);
+void combine_codes(const std::uint8_t* a, const CodesIn& of_a, const std::uint8_t* b, const CodesIn& of_b, std::int64_t count,
+                   const CodesOut& to, bool product, std::uint8_t* out);
+
 // The sum of what two codes stand for, as the ops dequantize, add, relu and quantize make it one after the other:
 //
 //     out = clamp(rne(((own - zero) · scale + (other - other_zero) · other_scale) · inverse + out_zero), low, high)

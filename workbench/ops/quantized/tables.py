@@ -64,6 +64,20 @@ def _stored(table: QuantizedArray) -> tuple[Any, ...] | None:
     return codes, *held, width, table.dtype.bits
 
 
+def _check_edges(edges: Any, count: int) -> None:
+    if edges.size and edges[0] != 0:
+        raise DimensionError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+            f"However, got {int(edges[0])}",
+            op="embedding_bag",
+        )
+    if edges.size and (edges.max() > count or np.any(edges[1:] < edges[:-1])):
+        raise DimensionError(
+            f"offsets have to rise, up to the input's length of {count}, but got {edges.tolist()[:9]}",
+            op="embedding_bag",
+        )
+
+
 def _coded(found: Any, scale: float | None, zero_point: int, qmin: int, qmax: int) -> Any:
     if scale is None:
         return found
@@ -99,6 +113,7 @@ def _bag_dims(
 
 
 def _bags(indices: Any, table: Any, edges: Any, weights: Any = None, *, mode: str, padding: int) -> Any:
+    _check_edges(edges, indices.size)
     rows = _rows(indices, table)
     if weights is not None:
         rows = rows * np.asarray(weights, np.float32)[:, None]
@@ -118,6 +133,7 @@ def _bags_of_codes(
     given = None if _BAGS is None else _stored(table)
     if given is None or not _BAGS.accepts(*given):  # type: ignore[union-attr]  # there is one, see above
         return _bags(indices, table, edges, weights, mode=mode, padding=padding)
+    _check_edges(edges, indices.size)
     _check(indices, table.shape[0])
     places, ends = (np.ascontiguousarray(one, np.int64) for one in (indices, edges))
     factors = None if weights is None else np.ascontiguousarray(weights, np.float32)
@@ -185,7 +201,19 @@ QUANTIZED_EMBEDDING_BAG = Op(
             {"mode": "sum", "padding": -1},
             DimensionError,
             "bags are of one row of places",
-        )
+        ),
+        BadInput(
+            (np.array([1]), _table(4, 6), np.array([0, 2])),
+            {"mode": "sum", "padding": -1},
+            DimensionError,
+            "offsets have to rise, up to the input's length of 1",
+        ),
+        BadInput(
+            (np.array([1]), _table(4, 6), np.array([1, 1])),
+            {"mode": "sum", "padding": -1},
+            DimensionError,
+            "offsets.0. has to be 0",
+        ),
     ],
     tolerance=1e-6,
 )  # fmt: skip

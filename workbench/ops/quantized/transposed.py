@@ -1,9 +1,13 @@
-"""Transposed convolution on codes: a convolution of the input, spread among zeros, with the weight turned around."""
+"""Transposed convolution on codes: convolutions with the weight turned around, one for each phase of the stride.
+
+Where taps of the kernel stand apart, or the stride is one, it is a convolution of the input spread among zeros.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,11 +90,110 @@ def _spread(x: QuantizedArray, kernel: Sizes, geometry: dict[str, Any]) -> Any:
     return codes[(slice(None), slice(None), *seen)]
 
 
+class _Phase(NamedTuple):
+    """One dim of the places of a result that meet the same taps of the kernel: every `stride`-th of them."""
+
+    first: int
+    """The first such place."""
+    places: int
+    """How many there are."""
+    begin: int
+    """The first place of the input that they see; below 0 in the border."""
+    taps: slice
+    """Which taps of the turned kernel; none where nothing meets these places."""
+    length: int
+    """How many taps there are, or 1."""
+
+
+def _phases(size: int, kernel: int, stride: int, padding: int, more: int) -> list[_Phase]:
+    out = (size - 1) * stride - 2 * padding + kernel + more
+    found = []
+    for rest in range(stride):
+        # Place o of the result is the sum of x[m - j]·w[rest + j·stride] where o + padding = rest + m·stride.
+        taps = len(range(rest, kernel, stride))
+        first = -((rest - padding) // stride)
+        count = (padding + out - 1 - rest) // stride - first + 1
+        start = kernel - 1 - (rest + stride * (taps - 1))
+        chosen = slice(start, start + stride * (taps - 1) + 1, stride) if taps else slice(0, 0)
+        length = max(taps, 1)
+        if count > 0:
+            found.append(_Phase(rest + first * stride - padding, count, first - length + 1, chosen, length))
+    return found
+
+
+def _phase_weight(weight: QuantizedArray, groups: int, phases: tuple[_Phase, ...]) -> QuantizedArray:
+    """Return the taps of some phases as a weight of their own, kept with the weight: zeros where there are none."""
+    key = f"phase of {groups} groups: {[(one.taps.start, one.taps.stop, one.taps.step) for one in phases]}"
+    held: QuantizedArray | None = weight.cache.get(key)
+    if held is None:
+        turned = _turned(weight, groups)
+        codes = turned.codes[(slice(None), slice(None), *(one.taps for one in phases))]
+        if not codes.size:
+            codes = np.zeros((*turned.shape[:2], *(one.length for one in phases)), np.int8)
+        codes = np.ascontiguousarray(codes)
+        held = QuantizedArray(codes, turned.scale, turned.zero_point, qint8, turned.axis)
+        weight.cache[key] = held
+    return held
+
+
+def _by_phases(
+    convolution: Any, x: QuantizedArray, weight: QuantizedArray, bias: Any, geometry: dict[str, Any],
+    out: dict[str, Any],
+) -> QuantizedArray:  # fmt: skip
+    """Convolve the places of the result that meet the same taps each by themselves: no code meets a zero between."""
+    groups, stride = geometry["groups"], geometry["stride"]
+    each = [
+        _phases(*told)
+        for told in zip(
+            x.shape[2:],
+            weight.shape[2:],
+            stride,
+            geometry["padding"],
+            geometry["output_padding"],
+            strict=True,
+        )
+    ]
+    # One border for all, wide enough for the phase that sees furthest.
+    before = [max(0, *(-one.begin for one in phases)) for phases in each]
+    after = [
+        max(0, *(one.begin + one.places + one.length - 1 - size for one in phases))
+        for size, phases in zip(x.shape[2:], each, strict=True)
+    ]
+    full = [size + b + a for size, b, a in zip(x.shape[2:], before, after, strict=True)]
+    # Channels last, as the kernel reads.
+    image = np.moveaxis(np.full((x.shape[0], *full, x.shape[1]), x.zero_point, np.uint8), -1, 1)
+    inside = (slice(b, b + size) for b, size in zip(before, x.shape[2:], strict=True))
+    image[(slice(None), slice(None), *inside)] = x.codes
+    sizes = [
+        max(one.first + (one.places - 1) * s + 1 for one in phases)
+        for phases, s in zip(each, stride, strict=True)
+    ]
+    last = np.empty((x.shape[0], *sizes, weight.shape[1] * groups), np.uint8)
+    found = np.moveaxis(last, -1, 1)
+    one = (1,) * len(stride)
+    how = {"stride": one, "padding": (0,) * len(stride), "dilation": one, "groups": groups}
+    for phases in product(*each):
+        seen = [
+            slice(place + phase.begin, place + phase.begin + phase.places + phase.length - 1)
+            for place, phase in zip(before, phases, strict=True)
+        ]
+        part = QuantizedArray.own(image[(slice(None), slice(None), *seen)], x.scale, x.zero_point, quint8)
+        made = convolution.quantized.codes(
+            convolution, part, _phase_weight(weight, groups, phases), bias, **how, **out
+        )
+        places = (slice(phase.first, None, s) for phase, s in zip(phases, stride, strict=True))
+        found[(slice(None), slice(None), *places)] = made.codes
+    return QuantizedArray.own(found, out["scale"], out["zero_point"], quint8)
+
+
 def _conv_on_codes(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
     geometry, out = split(params)
     if not fits_kernel(x, weight, 1) or out["scale"] is None:
         return _conv(x, weight, bias, **params)
     n = len(geometry["stride"])
+    convolution: Any = getattr(ops, f"quantized_conv{n}d")
+    if max(geometry["stride"]) > 1 and max(geometry["dilation"]) == 1 and x.size:
+        return _by_phases(convolution, x, weight, bias, geometry, out)
     spread = QuantizedArray(_spread(x, weight.shape[2:], geometry), x.scale, x.zero_point, quint8)
     how = {
         "stride": (1,) * n,
@@ -98,7 +201,6 @@ def _conv_on_codes(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
         "dilation": geometry["dilation"],
         "groups": geometry["groups"],
     }
-    convolution: Any = getattr(ops, f"quantized_conv{n}d")
     return convolution.quantized.codes(
         convolution, spread, _turned(weight, geometry["groups"]), bias, **how, **out
     )

@@ -1,6 +1,7 @@
 """Layers that compute on the numbers that codes stand for: dequantize, compute, quantize under the observed scale.
 
-That is how PyTorch's own do it, too. What has an integer kernel stands in `layers.py`.
+That is how PyTorch's own do it, too. Norms and softmax are made of whole sums of codes where codes are of 8 bits; what
+has a weight in codes stands in `layers.py`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from workbench import nn
+from workbench.base.dims import dim_index
 from workbench.base.dtypes import quint8
+from workbench.core.op import ops
+from workbench.core.value import dims_of
 from workbench.nn import Module
 from workbench.ops.quantized.quantize import DEQUANTIZE, QUANTIZE_PER_TENSOR
 from workbench.quantization.intrinsic import modules as fused
@@ -72,6 +76,97 @@ class Computed(QuantizedModule):
         return self._output_repr()
 
 
+class _Served(Computed):
+    """A module whose op has a kernel on codes: what that takes beside them, and its parameters, are the module's."""
+
+    def served(self, input: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+        """Return the op on codes, what it takes beside the input, and its parameters; None where none does the same."""
+        raise AssertionError("each kind says it")  # pragma: no cover
+
+    def forward(self, input: Any) -> Any:
+        """Compute on codes [any dims]."""
+        require_codes(self, input)
+        found = self.served(input) if self.dtype is quint8 is input.payload.dtype else None
+        if found is None:
+            return super().forward(input)
+        op, factors, params = found
+        return op(
+            input, *factors, **params, scale=float(self.scale.payload), zero_point=int(self.zero_point.payload),
+            qmin=self.quant_min, qmax=self.quant_max,
+        )  # fmt: skip
+
+
+def _factors(inner: Any) -> tuple[Any, ...]:
+    return tuple(one for one in (inner.weight, inner.bias) if one is not None)
+
+
+class LayerNorm(_Served):
+    """`LayerNorm` between codes."""
+
+    def served(self, input: Any) -> Any:
+        """Normalise over the last dims."""
+        inner: Any = self.inner
+        if not inner.normalized_shape or tuple(dims_of(input).sizes[-len(inner.normalized_shape) :]) != tuple(
+            inner.normalized_shape
+        ):
+            return None  # refused by the module, in its words
+        return (
+            ops.quantized_layer_norm, _factors(inner), {"count": len(inner.normalized_shape), "eps": inner.eps}
+        )  # fmt: skip
+
+
+class GroupNorm(_Served):
+    """`GroupNorm` between codes."""
+
+    def served(self, input: Any) -> Any:
+        """Normalise groups of channels."""
+        inner: Any = self.inner
+        return ops.quantized_group_norm, _factors(inner), {"groups": inner.num_groups, "eps": inner.eps}
+
+
+class _InstanceNorm(_Served):
+    """An instance normalisation between codes."""
+
+    rank: int
+
+    def served(self, input: Any) -> Any:
+        """Normalise each channel of each sample, unless running statistics stand for its own."""
+        inner: Any = self.inner
+        sizes = dims_of(input).sizes
+        if inner.running_mean is not None or len(sizes) != self.rank:
+            return None
+        return ops.quantized_group_norm, _factors(inner), {"groups": sizes[1], "eps": inner.eps}
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """`InstanceNorm1d` between codes."""
+
+    rank = 3
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """`InstanceNorm2d` between codes."""
+
+    rank = 4
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """`InstanceNorm3d` between codes."""
+
+    rank = 5
+
+
+class Softmax(_Served):
+    """`Softmax` between codes."""
+
+    def served(self, input: Any) -> Any:
+        """Scale powers of e along the dim that is named; one that is not is chosen by the module."""
+        inner: Any = self.inner
+        if inner.dim is None:
+            return None
+        return ops.quantized_softmax, (), {"dim": dim_index(dims_of(input), inner.dim)}
+
+
 def _bare(module: Any) -> Any:
     """Return a module without its observers and the hook that shows them values."""
     object.__setattr__(module, "_hooks", None)
@@ -93,10 +188,7 @@ ELU, GELU, Hardsigmoid, Hardswish = (
     _computed(kind) for kind in (nn.ELU, nn.GELU, nn.Hardsigmoid, nn.Hardswish)
 )
 LeakyReLU, PReLU, ReLU6, SiLU = (_computed(kind) for kind in (nn.LeakyReLU, nn.PReLU, nn.ReLU6, nn.SiLU))
-Sigmoid, Softmax, Tanh = (_computed(kind) for kind in (nn.Sigmoid, nn.Softmax, nn.Tanh))
-BatchNorm2d, BatchNorm3d, GroupNorm = (
-    _computed(kind) for kind in (nn.BatchNorm2d, nn.BatchNorm3d, nn.GroupNorm)
+Sigmoid, Tanh, BatchNorm2d, BatchNorm3d = (
+    _computed(kind) for kind in (nn.Sigmoid, nn.Tanh, nn.BatchNorm2d, nn.BatchNorm3d)
 )
-InstanceNorm1d, InstanceNorm2d = (_computed(kind) for kind in (nn.InstanceNorm1d, nn.InstanceNorm2d))
-InstanceNorm3d, LayerNorm = (_computed(kind) for kind in (nn.InstanceNorm3d, nn.LayerNorm))
 BNReLU2d, BNReLU3d = (_computed(kind) for kind in (fused.BNReLU2d, fused.BNReLU3d))

@@ -9,11 +9,16 @@ import numpy as np
 from workbench.base.dtypes import quint4x2, quint8
 from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import QuantizedArray
-from workbench.core.value import new
-from workbench.nn import functional
+from workbench.core.index_types import check_index
+from workbench.core.lending import Stamp
+from workbench.core.value import dims_of, new
+from workbench.ops.nn.embedding.embedding_bag import check_bag_words
+from workbench.ops.quantized.tables import QUANTIZED_EMBEDDING, QUANTIZED_EMBEDDING_BAG
+from workbench.ops.shape.join import cat
 from workbench.quantization.observed import weight_watcher
 from workbench.quantization.quantized.repacked import TYPE, Repacked
 from workbench.tensor import Tensor
+from workbench.tensor.ranges import arange
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
@@ -93,14 +98,17 @@ class _Table(Repacked):
         pairs = np.stack([stored & 15, stored >> 4], axis=2)
         return pairs.reshape(len(stored), -1)[:, : self.embedding_dim]
 
-    def _rows(self, input: Any) -> tuple[Any, Any]:
-        """Return the rows that `input` names, and the places of these in them."""
-        wanted, places = np.unique(input.payload, return_inverse=True)
-        if wanted.size and not (0 <= wanted[0] and wanted[-1] < self.num_embeddings):
-            raise IndexError(f"index out of range in self: rows go from 0 to {self.num_embeddings - 1}")
-        scale, zero = self.scales.payload[wanted], self.zero_points.payload[wanted]
-        rows = (self._read(self.codes.payload[wanted]).astype(np.float32) - zero[:, None]) * scale[:, None]
-        return new(rows), new(places.reshape(input.payload.shape), input._names)
+    @property
+    def table(self) -> Any:
+        """The rows as one quantized tensor [num_embeddings, embedding_dim], made anew where its parts have changed."""
+        parts = [getattr(self, name) for name in _PARTS]
+        held = self.__dict__.get("_made")
+        if held is None or not all(one.holds(part) for one, part in zip(held[0], parts, strict=True)):
+            codes, scales, zeros = (one.payload for one in parts)
+            made = new(QuantizedArray(self._read(codes), scales, zeros, self.dtype, 0))
+            held = [Stamp(one) for one in parts], made
+            object.__setattr__(self, "_made", held)
+        return held[1]
 
     def extra_repr(self) -> str:
         """Return the sizes."""
@@ -112,8 +120,8 @@ class Embedding(_Table):
 
     def forward(self, input: Any) -> Any:
         """Look rows up: whole numbers [any dims] to [any dims, embedding_dim]."""
-        rows, places = self._rows(input)
-        return functional.embedding(places, rows)
+        check_index("embedding", input, label="input")
+        return QUANTIZED_EMBEDDING(input, self.table, scale=None, zero_point=0, qmin=0, qmax=255)
 
 
 class EmbeddingBag(_Table):
@@ -125,13 +133,21 @@ class EmbeddingBag(_Table):
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         """Sum, average or take the greatest of the rows of each bag."""
-        rows, places = self._rows(input)
-        padding = None
-        if self.padding_idx is not None:
-            found = np.unique(input.payload)
-            here = int(np.searchsorted(found, self.padding_idx % self.num_embeddings))
-            padding = here if here < len(found) and found[here] == self.padding_idx else None
-        return functional.embedding_bag(
-            places, rows, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
-            include_last_offset=self.include_last_offset, padding_idx=padding,
+        check_index("embedding_bag", input, label="input")
+        check_bag_words(input, offsets, per_sample_weights, self.mode, self.include_last_offset, False)
+        sizes = dims_of(input).sizes
+        given = dims_of(input if len(sizes) == 2 else offsets).names[:1]
+        if len(sizes) == 2:
+            edges = arange(sizes[0] + 1) * sizes[1]
+            input = input.reshape(sizes[0] * sizes[1])
+            weights = None if per_sample_weights is None else per_sample_weights.reshape(sizes[0] * sizes[1])
+        else:
+            weights = per_sample_weights
+            ends = offsets[:-1] if self.include_last_offset else offsets
+            edges = cat([ends.rename(None).long(), arange(1) + sizes[0]])
+        operands = (input.rename(None), self.table, edges)
+        found = QUANTIZED_EMBEDDING_BAG(
+            *operands, *(() if weights is None else (weights.rename(None),)), mode=self.mode,
+            padding=-1 if self.padding_idx is None else self.padding_idx % self.num_embeddings,
         )  # fmt: skip
+        return found.rename(*given, None)

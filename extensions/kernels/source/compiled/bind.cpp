@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "../codes.hpp"
+#include "../codes_product.hpp"
+#include "../codes_rows.hpp"
 #include "../quantized_convolution.hpp"
 #include "../quantized_linear.hpp"
 #include "program.hpp"
@@ -63,6 +65,15 @@ CodesSum told(const ToldSum& sum) {
 using ToldCodes = std::tuple<double, std::int64_t, double, std::int64_t, bool, std::int64_t, std::string>;
 
 Quantization told(const ToldCodes& codes) { return std::make_from_tuple<Quantization>(codes); }
+
+// (scale, zero, least and greatest code) of a result; for products of matrices with the factor of the sums in the place of the scale.
+using ToldRows = std::tuple<double, std::int64_t, std::int64_t, std::int64_t>;
+
+RowsOut told(const ToldRows& out, float inverse) {
+    const auto [scale, zero, low, high] = out;
+    return {inverse, static_cast<float>(zero), static_cast<float>(low), static_cast<float>(high)};
+}
+float inverse(const ToldRows& out) { return 1.f / static_cast<float>(std::get<0>(out)); }
 
 std::optional<AnyArray> given(nb::handle bias) {
     return bias.is_none() ? std::nullopt : std::optional(AnyArray::weight(bias));
@@ -156,6 +167,29 @@ void bind_program(nb::module_& module) {
         .def("sum_of_codes", [](Program& self, int a, int b, const ToldSum& sum) { return self.sum_of_codes(a, b, told(sum)); })
         .def("mean_of_codes", &Program::mean_of_codes)
         .def("quantized_max_pool", &Program::quantized_max_pool)
+        .def("combined_codes",
+             [](Program& self, int a, int b, const ToldSum& sum, bool product) {
+                 const auto& [scale, zero, other_scale, other_zero, out_scale, out_zero, low, high, relu] = sum;
+                 const CodesIn one{static_cast<float>(scale), static_cast<float>(zero)};
+                 const CodesIn other{static_cast<float>(other_scale), static_cast<float>(other_zero)};
+                 return self.combined_codes(a, b, one, other, codes_out(one, other, out_scale, out_zero, relu ? std::max(low, out_zero) : low, high, product),
+                                            product);
+             })
+        .def("spread_codes", &Program::spread_codes)
+        .def("planes_of_codes", &Program::planes_of_codes)
+        .def("product_of_codes",
+             [](Program& self, int a, int b, double a_scale, std::int64_t a_zero, double b_scale, std::int64_t b_zero, const ToldRows& out) {
+                 const float factor = static_cast<float>(a_scale) * static_cast<float>(b_scale) * inverse(out);
+                 return self.product_of_codes(a, b, a_zero, b_zero, told(out, factor));
+             })
+        .def("softmax_of_codes", [](Program& self, int x, const Plain<std::int32_t>& powers,
+                                    const ToldRows& out) { return self.softmax_of_codes(x, powers, std::get<0>(out), told(out, inverse(out))); })
+        .def("normalised_codes",
+             [](Program& self, int x, std::int64_t rows, const std::optional<Plain<float>>& weight, const std::optional<Plain<float>>& bias,
+                std::int64_t run, std::int64_t factors, bool centred, double eps, double scale, std::int64_t zero, const ToldRows& out) {
+                 return self.normalised_codes(x, rows, weight, bias, {scale, eps, zero, centred, nullptr, nullptr, run, factors, told(out, inverse(out))});
+             }, arg("x"), arg("rows"), arg("weight").none(), arg("bias").none(), arg("run"), arg("factors"), arg("centred"), arg("eps"),
+             arg("scale"), arg("zero"), arg("out"))
         .def("cast", [](Program& self, int x, const std::string& type) { return self.cast(x, storage_named(type)); })
         .def("concatenate", &Program::concatenate)
         .def("reshape", &Program::reshape)

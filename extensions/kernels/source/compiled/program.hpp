@@ -20,6 +20,10 @@ class PackedQuantizedConv2d;
 class PackedQuantizedLinear;
 struct Quantization;
 struct CodesSum;
+struct CodesIn;
+struct CodesOut;
+struct RowsOut;
+struct NormOfCodes;
 }  // namespace workbench
 
 namespace workbench::compiled {
@@ -222,6 +226,14 @@ class Program {
     int quantized_max_pool(int x, Pair kernel, Pair stride, Pair padding, Pair dilation);
     // Of whole planes, in the codes of x.
     int mean_of_codes(int x, std::int64_t zero);
+    // Sums, products, matrices, rows: see code_value_steps.cpp.
+    int combined_codes(int a, int b, const CodesIn& of_a, const CodesIn& of_b, const CodesOut& to, bool product);
+    int spread_codes(int x, const Dims& stride, const Dims& before, const Dims& sizes, std::uint8_t code);
+    int planes_of_codes(int x, std::int64_t depth, std::int64_t stride, std::int64_t dilation, std::int64_t groups);
+    int product_of_codes(int a, int b, std::int64_t a_zero, std::int64_t b_zero, const RowsOut& out);
+    int softmax_of_codes(int x, const Plain<std::int32_t>& powers, double scale, const RowsOut& out);
+    int normalised_codes(int x, std::int64_t rows, const std::optional<Plain<float>>& weight, const std::optional<Plain<float>>& bias,
+                         const NormOfCodes& told);
     int cast(int x, Storage type);  // float32 as bfloat16, and back
     int concatenate(const std::vector<int>& parts, int axis);
     int reshape(int x, const Dims& shape);

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import dtype_of, float32, int32
+from workbench.base.dtypes import bool_, dtype_of, float32, int32, int64
 from workbench.base.quantized_array import QuantizedArray, code_range
 from workbench.core.dispatch import numbers
 from workbench.core.op import Op, ops, table
@@ -16,6 +17,7 @@ from workbench.core.quantization import Quantization
 from workbench.onnx.errors import OnnxError
 from workbench.onnx.writing.around import Real
 from workbench.onnx.writing.codes import Codes, bias_codes
+from workbench.onnx.writing.families.reductions import reduced
 from workbench.onnx.writing.table import RULES, written
 
 __all__ = ["declare"]
@@ -93,6 +95,54 @@ def _max_pool(call: Any) -> Any:
         "MaxPool", call.raw(0), kernel_shape=list(params["kernel"]), strides=list(params["stride"]),
         pads=[*params["padding"]] * 2, dilations=list(params["dilation"]), ceil_mode=int(params.get("ceil_mode", 0)),
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------- tables in codes
+
+
+def _rows(call: Any) -> str:
+    """Write the rows of a table that are named: a zero point between codes is taken off as a number."""
+    table = call.codes(1)
+    zero = np.asarray(table.zero_point)
+    if zero.dtype.kind != "f":
+        return str(call("Gather", table.dequantized(call, call.raw(1)), call.x(0, int64), axis=0))
+    whole = replace(table, zero_point=np.zeros(zero.shape, np.int64))
+    rows = call("Gather", whole.dequantized(call, call.raw(1)), call.x(0, int64), axis=0)
+    less = call.constant((zero * np.asarray(table.scale)).astype(np.float32)[:, None], float32)
+    return str(call("Sub", rows, call("Gather", less, call.x(0, int64), axis=0)))
+
+
+@written("quantized_embedding", codes=True)
+def _embedding(call: Any) -> Any:
+    return _coded(call, _rows(call))
+
+
+@written("quantized_embedding_bag", codes=True)
+def _embedding_bag(call: Any) -> Any:
+    """Write bags as a matrix of which place is in which, by the rows: the format has no sums of stretches."""
+    places, edges = call.x(0, int64), call.x(2, int64)
+    count = call("Shape", places)
+    each = call("Range", call.constant(0, int64), call("Squeeze", count), call.constant(1, int64))
+    ends = [call.constant(np.array([one]), int64) for one in (0, 1, -1, np.iinfo(np.int64).max)]
+    starts = call("Unsqueeze", call("Slice", edges, ends[0], ends[2]), ends[1])
+    stops = call("Unsqueeze", call("Slice", edges, ends[1], ends[3]), ends[1])
+    inside = call("And", call("Not", call("Less", each, starts)), call("Less", each, stops))
+    if call.params["padding"] >= 0:
+        padding = call("Equal", places, call.constant(call.params["padding"], int64))
+        inside = call("And", inside, call("Not", padding))
+    rows = _rows(call)
+    counted = call.cast(inside, bool_, float32)
+    if call.params["mode"] == "max":
+        lowest = call.constant(np.float32(-np.inf), float32)
+        chosen = call("Where", call("Unsqueeze", inside, call.constant(np.array([2]), int64)), rows, lowest)
+        most = reduced(call, "ReduceMax", chosen, [1], False)
+        return call("Where", call("Equal", most, lowest), call.constant(0.0, float32), most)
+    by = counted if not call.given(3) else call("Mul", counted, call.x(3, float32))
+    found = call("MatMul", by, rows)
+    if call.params["mode"] == "sum":
+        return found
+    many = reduced(call, "ReduceSum", counted, [1], True)
+    return call("Div", found, call("Max", many, call.constant(1.0, float32)))
 
 
 # ---------------------------------------------------------------------------- numbers beside codes

@@ -137,7 +137,7 @@ def embedding_bag(
         raise ValueError(f"weight has to be 2D: [count, features], but got {list(dims_of(weight).sizes)}")
     if offsets is not None:
         check_index("embedding_bag", offsets, "uint8/int8/int16/int32/int64", "offsets")
-    _check_bag_words(input, offsets, per_sample_weights, mode, include_last_offset, scale_grad_by_freq)
+    check_bag_words(input, offsets, per_sample_weights, mode, include_last_offset, scale_grad_by_freq)
     sizes = dims_of(input).sizes
     total = math.prod(sizes)
     if len(sizes) == 2:
@@ -186,9 +186,10 @@ def _bag_sum(
     return ops.div(out, ops.clamp(members, low=1, high=None))
 
 
-def _check_bag_words(
+def check_bag_words(
     input: Any, offsets: Any, weights: Any, mode: str, include_last: bool, by_frequency: bool
 ) -> None:
+    """Refuse what says nothing about where bags begin, or weighs what is not summed."""
     sizes = dims_of(input).sizes
     if weights is not None and dims_of(weights).sizes != sizes:
         raise ValueError(
