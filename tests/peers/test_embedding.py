@@ -67,3 +67,21 @@ def test_rows_that_are_too_long_are_scaled_down_in_place() -> None:
     F.embedding(wb.tensor([1, 1, 4]), mine, max_norm=1.0)
     torch_functional.embedding(torch.tensor([1, 1, 4]), theirs, max_norm=1.0)
     np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_neighbours_of_all_points_and_trustworthiness_are_scikit_learn_s(metric: str) -> None:
+    from sklearn.datasets import load_digits
+    from sklearn.manifold import trustworthiness
+    from sklearn.neighbors import NearestNeighbors
+
+    points = load_digits().data[:600]
+    found = wb.embedding.all_neighbours(points, 12, metric)  # type: ignore[arg-type]
+    expected, _ = NearestNeighbors(n_neighbors=12, algorithm="brute", metric=metric).fit(points).kneighbors()
+    np.testing.assert_allclose(found.distances, expected, atol=1e-7)
+    positions = wb.embedding.PCA(2).fit_transform(points)
+    for k in (3, 12, 50):
+        judged = wb.embedding.quality(points, positions, k, metric)  # type: ignore[arg-type]
+        theirs = trustworthiness(points, positions, n_neighbors=k, metric=metric)
+        # Of points equally far either may count as nearer.
+        assert judged.trustworthiness == pytest.approx(theirs, abs=2e-4)

@@ -14,12 +14,16 @@ import sys
 from workbench import nn
 from workbench.base.module_types import CallableModule
 from workbench.base.public import words
+from workbench.embedding.all_neighbours import all_neighbours
 from workbench.embedding.embedding import Embedding, Projection
 from workbench.embedding.neighbours import Near, neighbours
 from workbench.embedding.pca import PCA
+from workbench.embedding.quality import Change, Quality, compare, quality
 from workbench.tensor import Tensor
 
-__all__ = ["PCA", "Embedding", "Near", "Projection", "neighbours"]
+__all__ = [
+    "PCA", "Change", "Embedding", "Near", "Projection", "Quality", "all_neighbours", "compare", "neighbours", "quality",
+]  # fmt: skip
 
 
 def __call__(

@@ -1,0 +1,124 @@
+"""The nearest points to every point, exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.embedding.neighbours import METRICS, Metric, Near
+from workbench.embedding.vectors import as_points, check_finite, is_whole
+
+__all__ = ["all_neighbours", "factors", "squared_distances"]
+
+Array = np.ndarray[Any, Any]
+
+BLOCK = 1 << 20
+"""Distances that are held at a time."""
+ROUNDING = 8 * np.finfo(np.float64).eps
+"""Share of the squared lengths by which a squared distance of products may be off, for each root of the features."""
+
+
+DIGITS = 1e6
+"""How many times the rounding a squared distance is to be taken as it is."""
+
+
+def all_neighbours(points: Any, k: int = 10, metric: Metric = "euclidean") -> Near:
+    """Return the `k` points nearest to each of `points` [N, features], without itself: indices and distances [N, k].
+
+    Distances and order are those of `neighbours`: every pair is compared, nothing is sampled, and of points equally far
+    the one with the lower index comes first.
+
+    Raises:
+        ValueError: there are fewer than ``k + 1`` points, `metric` is not possible, points hold NaN or infinite values,
+            or for cosine one is zero, which has no direction.
+
+    >>> all_neighbours([[0.0], [1.0], [3.0]], k=1).indices.tolist()
+    [[1], [0], [1]]
+    """
+    array = as_points(points, "all_neighbours")
+    if not is_whole(k) or not 1 <= k < len(array):
+        raise ValueError(f"all_neighbours: k is a whole number from 1 to {len(array) - 1:,}, got {k!r}")
+    if metric not in METRICS:
+        raise ValueError(f"all_neighbours: there is no metric {metric!r}; there are {', '.join(METRICS)}")
+    check_finite(array, "all_neighbours")
+    array = array.astype(np.float64)
+    if metric == "cosine":
+        lengths = np.linalg.norm(array, axis=1)
+        zero = np.flatnonzero(lengths == 0)
+        if len(zero):
+            raise ValueError(
+                f"all_neighbours: {len(zero):,} points are zero (point {zero[0]}) and have no direction; use "
+                "metric='euclidean'"
+            )
+        array = array / lengths[:, None]
+    indices = np.empty((len(array), k), np.int64)
+    distances = np.empty((len(array), k))
+    rows = max(1, BLOCK // len(array))
+    left, right = factors(array)
+    for start in range(0, len(array), rows):
+        own = slice(start, min(start + rows, len(array)))
+        indices[own], distances[own] = _of_rows(array, left, right, own, k)
+    # ‖x − y‖² = 2 (1 − x·y) for directions.
+    return Near(indices, distances / 2 if metric == "cosine" else np.sqrt(distances))
+
+
+def factors(array: Array) -> tuple[Array, Array]:
+    """Return two matrices [N, features + 2] whose rows' products are squared distances: ‖x‖² − 2 x·y + ‖y‖²."""
+    squares = np.einsum("nf,nf->n", array, array)[:, None]
+    one = np.ones_like(squares)
+    # In the product itself: added afterwards, each term would go over all distances once more.
+    return np.hstack([-2 * array, squares, one]), np.hstack([array, one, squares])
+
+
+def squared_distances(left: Array, right: Array, own: slice) -> Array:
+    """Return the squared distances, to rounding, of the rows `own` to all rows; infinite to a row itself."""
+    found: Array = left[own] @ right.T
+    found[np.arange(len(found)), np.arange(own.start, own.stop)] = np.inf
+    return found
+
+
+def _of_rows(array: Array, left: Array, right: Array, own: slice, k: int) -> tuple[Array, Array]:
+    """Return the nearest to some rows, and their squared distances."""
+    found = squared_distances(left, right, own)
+    squares = right[:, -1]
+    slack = ROUNDING * np.sqrt(array.shape[1]) * (squares.max() + squares[own])
+    bound = _bound(found, k) + 2 * slack
+    row, column = np.nonzero(found <= bound[:, None])
+    near = found[row, column]
+    order = np.lexsort((column, near, row))
+    row, column, near = row[order], column[order], near[order]
+    doubtful = _doubtful(row, near, slack[row])
+    step = max(1, BLOCK // array.shape[1])
+    for start in range(0, len(doubtful), step):
+        part = doubtful[start : start + step]
+        apart = array[own][row[part]] - array[column[part]]
+        near[part] = np.einsum("nf,nf->n", apart, apart)
+    if len(doubtful):
+        order = np.lexsort((column, near, row))
+        column, near = column[order], near[order]
+    chosen = np.searchsorted(row, np.arange(len(found)))[:, None] + np.arange(k)
+    return column[chosen], near[chosen]
+
+
+def _doubtful(row: Array, near: Array, slack: Array) -> Array:
+    """Return which of the sorted distances are not known well enough: by products, close points lose their digits."""
+    few_digits = near < DIGITS * slack
+    # Those that rounding may have exchanged with the one before or behind.
+    tied = (np.diff(near) <= 2 * slack[1:]) & (row[1:] == row[:-1])
+    few_digits[1:] |= tied
+    few_digits[:-1] |= tied
+    return np.flatnonzero(few_digits)
+
+
+def _bound(found: Array, k: int) -> Array:
+    """Return for each row a number that at least `k` of its values do not exceed, and few others."""
+    count = found.shape[1]
+    groups = min(count, 8 * k)
+    if groups * 2 <= count:
+        # The k-th least of the least values of groups: one pass, where a partition goes over all of it several times.
+        size = count // groups
+        least = found[:, : groups * size].reshape(len(found), size, groups).min(axis=1)
+        found = np.concatenate([least, found[:, groups * size :]], axis=1)
+    bound: Array = np.partition(found, k - 1, axis=1)[:, k - 1]
+    return bound

@@ -1,0 +1,115 @@
+"""How far a picture of points can be trusted: whether neighbours in it are neighbours, and whether all are there.
+
+Source: Venna, Kaski: Neighborhood preservation in nonlinear projection methods (2001).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.base.errors import DimensionError
+from workbench.embedding.all_neighbours import BLOCK, all_neighbours, factors, squared_distances
+from workbench.embedding.neighbours import Metric
+from workbench.embedding.vectors import as_points
+
+__all__ = ["Change", "Quality", "compare", "quality"]
+
+Array = np.ndarray[Any, Any]
+
+
+class Quality(NamedTuple):
+    """How a picture keeps neighbourhoods, each number from 0 to 1, the best."""
+
+    trustworthiness: float
+    """1 less the ranks, in the space, of those that are near in the picture alone."""
+    continuity: float
+    """1 less the ranks, in the picture, of those that are near in the space alone."""
+    trust_of_points: Array
+    """float64 [N]: the share of each point, whose mean is `trustworthiness`."""
+    continuity_of_points: Array
+    """float64 [N]: the share of each point, whose mean is `continuity`."""
+
+
+def quality(points: Any, positions: Any, k: int = 10, metric: Metric = "euclidean") -> Quality:
+    r"""Return how far neighbours in a picture, `positions` [N, 2 or 3], are those of the space, `points` [N, features].
+
+    .. math:: T = 1 - \frac{2}{N k (2N - 3k - 1)} \sum_i \sum_{j \in U_k(i)} (r(i, j) - k)
+
+    where :math:`U_k(i)` are the points among the `k` nearest to i in the picture and not in the space, and :math:`r` is
+    the rank in the space. Continuity is the same with the two exchanged. Every pair is compared: it takes time with N².
+    `metric` measures the space; the picture is seen as it is.
+
+    Raises:
+        DimensionError: there are other numbers of points than of positions.
+        ValueError: `k` is not less than half of the points, or as `all_neighbours` does.
+
+    >>> line = np.arange(8.0)[:, None]
+    >>> quality(line, line * 2, k=2).trustworthiness
+    1.0
+    """
+    space, picture = as_points(points, "quality"), as_points(positions, "quality")
+    _check_same(len(space), len(picture), "quality")
+    count = len(space)
+    if not 1 <= k < count / 2:
+        raise ValueError(
+            f"quality: k is a whole number from 1 and less than half of {count:,} points, got {k!r}"
+        )
+    near = all_neighbours(space, k, metric).indices
+    shown = all_neighbours(picture, k).indices
+    if metric == "cosine":
+        space = space / np.linalg.norm(space.astype(np.float64), axis=1, keepdims=True)
+    worst = k * (2 * count - 3 * k - 1) / 2
+    trust = 1 - _ranks_beyond(space, shown, k) / worst
+    whole = 1 - _ranks_beyond(picture, near, k) / worst
+    return Quality(float(trust.mean()), float(whole.mean()), trust, whole)
+
+
+def _ranks_beyond(points: Array, others: Array, k: int) -> Array:
+    """Return for each point by how much the ranks of `others` [N, k] among all exceed `k`, summed."""
+    left, right = factors(points.astype(np.float64))
+    beyond = np.empty(len(points))
+    rows = max(1, BLOCK // len(points))
+    for start in range(0, len(points), rows):
+        own = slice(start, min(start + rows, len(points)))
+        distances = squared_distances(left, right, own)
+        mine = np.take_along_axis(distances, others[own], axis=1)
+        ranks = np.stack([(distances < one[:, None]).sum(axis=1) + 1 for one in mine.T], axis=1)
+        beyond[own] = np.maximum(ranks - k, 0).sum(axis=1)
+    return beyond
+
+
+class Change(NamedTuple):
+    """How the neighbourhoods of two embeddings of the same points differ."""
+
+    kept: Array
+    """float64 [N]: the share of a point's nearest that both have."""
+    lost: list[Array]
+    """For each point the neighbours that only the first has, nearest first."""
+    gained: list[Array]
+    """For each point the neighbours that only the second has, nearest first."""
+
+
+def compare(first: Any, second: Any, k: int = 10, metric: Metric = "cosine") -> Change:
+    """Return which of the `k` nearest of each point two embeddings [N, features], [N, other features] share.
+
+    Raises as `quality` does.
+
+    >>> compare([[0.0], [1.0], [5.0]], [[0.0], [4.0], [5.0]], k=1, metric="euclidean").kept.tolist()
+    [1.0, 0.0, 1.0]
+    """
+    one, other = as_points(first, "compare"), as_points(second, "compare")
+    _check_same(len(one), len(other), "compare")
+    before, after = all_neighbours(one, k, metric).indices, all_neighbours(other, k, metric).indices
+    lost = [mine[~np.isin(mine, theirs)] for mine, theirs in zip(before, after, strict=True)]
+    gained = [theirs[~np.isin(theirs, mine)] for mine, theirs in zip(before, after, strict=True)]
+    kept = 1 - np.array([len(one) for one in lost]) / k
+    return Change(kept, lost, gained)
+
+
+def _check_same(count: int, other: int, what: str) -> None:
+    if count != other:
+        raise DimensionError(
+            f"{what} is of the same points twice, got {count:,} and {other:,} of them", op=what
+        )
