@@ -12,6 +12,7 @@ import torch
 from torch.ao import quantization as torch_quantization
 
 import workbench as wb
+from tests.bench.attribution_cases import attribution_cases
 from tests.bench.compiled_cases import compiled_cases
 from tests.bench.data_cases import data_cases
 from tests.bench.file_cases import file_cases
@@ -209,6 +210,7 @@ def cases() -> Iterator[Case]:
     yield from data_cases()
     yield from graph_cases()
     yield from compiled_cases()
+    yield from attribution_cases()
     yield Case("training step, batch 64", "torch", 1.2, _train)
     yield Case("fp32 forward, batch 1", "torch", 1.0, _forward(1))
     yield Case("fp32 forward, batch 64", "torch", 1.0, _forward(64))

@@ -87,6 +87,12 @@ class Attribution(ABC):
     name: ClassVar[str]
     """What the method is called."""
 
+    takes_any_type: ClassVar[bool] = False
+    """Whether inputs may be whole numbers: the method needs no gradients for them."""
+
+    draws_baselines: ClassVar[bool] = False
+    """Whether baselines are a distribution to draw from, any number of samples."""
+
     multiplies_by_inputs: bool = False
     """Whether attributions are in units of the output (a share of it), not of its gradient."""
 
@@ -239,6 +245,7 @@ def warn_of(method: str, answer: Answer, delta: bool = True) -> None:
             InterruptedWarning,
             stacklevel=outside(),
         )
+        return  # the delta is that of what is missing
     if not delta or answer.delta is None or answer.tolerance is None:
         return
     over = int((np.abs(answer.delta) > answer.tolerance).sum())

@@ -146,6 +146,7 @@ class DeepLiftShap(DeepLift):
     [[2.0, 0.0]]
     """
 
+    draws_baselines = True
     name = "DeepLiftShap"
     distribution = True
 

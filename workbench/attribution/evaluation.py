@@ -46,7 +46,7 @@ Run = Callable[[Sequence[Array], Array], Any]
 MOST_ROWS = 256
 """Most rows that go through a model at once, unless a method is told otherwise."""
 
-DEFAULT_MEMORY = 1 << 30
+DEFAULT_MEMORY = 1 << 29
 """What a batch may take unless a limit is given, in bytes; one row is let through whatever it takes."""
 
 TRIAL_ROWS = 8
@@ -114,7 +114,7 @@ class Evaluation:
     made when they are needed, so that thousands of perturbed inputs are never in memory at once.
 
     At most `internal_batch_size` rows go together. Without it their number is chosen by what one row takes, which
-    is measured, so that a batch stays under `memory` bytes (or ``"512 MB"``), 1 GiB without it.
+    is measured, so that a batch stays under `memory` bytes (or ``"512 MB"``), 512 MiB without it.
 
     A KeyboardInterrupt, or `stop` from another thread, ends a stream after the last batch that is done; the method
     makes of it what it can. Before the first batch a KeyboardInterrupt goes on to the caller.

@@ -8,13 +8,27 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.attribution.arguments import Question, ask
-from workbench.attribution.base import Attribution, warn_of
+from workbench.attribution.base import Attribution
 from workbench.attribution.deep_lift import DeepLift, DeepLiftShap
 from workbench.attribution.evaluation import Evaluation, run_rows
 from workbench.attribution.gradient_shap import GradientShap
 from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
+from workbench.attribution.layer.activation import LayerActivation
+from workbench.attribution.layer.base import LayerAttribution
+from workbench.attribution.layer.conductance import LayerConductance
+from workbench.attribution.layer.grad_cam import LayerGradCam
+from workbench.attribution.layer.gradient_shap import LayerGradientShap
+from workbench.attribution.layer.gradients import LayerGradientXActivation
+from workbench.attribution.layer.integrated_gradients import LayerIntegratedGradients
+from workbench.attribution.layer.internal_influence import InternalInfluence
+from workbench.attribution.layers import find_layer
 from workbench.attribution.modes import evaluating
+from workbench.attribution.neuron.base import NeuronAttribution
+from workbench.attribution.neuron.conductance import NeuronConductance
+from workbench.attribution.neuron.gradient import NeuronGradient
+from workbench.attribution.neuron.gradient_shap import NeuronGradientShap
+from workbench.attribution.neuron.integrated_gradients import NeuronIntegratedGradients
 from workbench.attribution.noise_tunnel import SmoothGrad
 from workbench.attribution.perturbation.ablation import FeatureAblation
 from workbench.attribution.perturbation.kernel_shap import KernelShap
@@ -29,6 +43,7 @@ from workbench.base import events
 from workbench.base.dims import near_miss
 from workbench.base.errors import DimensionError
 from workbench.core.value import new
+from workbench.tensor import Tensor
 
 __all__ = ["METHODS", "explain"]
 
@@ -47,6 +62,17 @@ METHODS: dict[str, type[Attribution]] = {
     "kernel_shap": KernelShap,
     "deep_lift": DeepLift,
     "deep_lift_shap": DeepLiftShap,
+    "layer_activation": LayerActivation,
+    "layer_conductance": LayerConductance,
+    "layer_grad_cam": LayerGradCam,
+    "layer_gradient_shap": LayerGradientShap,
+    "layer_gradient_x_activation": LayerGradientXActivation,
+    "layer_integrated_gradients": LayerIntegratedGradients,
+    "internal_influence": InternalInfluence,
+    "neuron_conductance": NeuronConductance,
+    "neuron_gradient": NeuronGradient,
+    "neuron_gradient_shap": NeuronGradientShap,
+    "neuron_integrated_gradients": NeuronIntegratedGradients,
 }
 """The methods that `explain` knows by name."""
 
@@ -58,7 +84,7 @@ def explain(
     model: Callable[..., Any],
     inputs: Any,
     targets: Any = None,
-    method: str | type[Attribution] | None = None,
+    method: str | type[Attribution] | Attribution | None = None,
     *,
     baselines: Any = None,
     additional_forward_args: Any = None,
@@ -71,8 +97,9 @@ def explain(
 
     Without `targets` the class that the model prefers is explained, for each sample its own; without `method` it
     is explained by Integrated Gradients, whose rules of integration (``riemann_left``, …) are names of methods
-    too. `settings` are those of the method, such as ``n_steps``. The result is published to
-    the views that show such results, unless `publish` is False.
+    too; a method with another inside, such as a noise tunnel, is given itself. `settings` are those of the method, such
+    as ``n_steps``, and ``layer`` for the methods of layers, whose maps of an image are resized to it. The result is
+    published to the views that show such results, unless `publish` is False; of a tuple of inputs, part by part.
 
     Warns with `ConvergenceWarning` where a delta is over its tolerance.
 
@@ -96,27 +123,21 @@ def explain(
         "title": title,
         **settings,
     }
-    kind = _method(method)
-    attribution = kind(model)
+    kind, attribution = _asked_for(method, model, settings)
     chosen = _settings(kind, settings)
-    if method in RULES:
+    if isinstance(method, str) and method in RULES:
         chosen["method"] = method
-    if isinstance(inputs, tuple):
-        raise TypeError(
-            "explain shows attributions of one tensor; for a tuple of inputs use the method itself, e.g. "
-            "IntegratedGradients(model).attribute((a, b))"
-        )
     if baselines is not None and "baselines" not in inspect.signature(kind.attribute).parameters:
         raise TypeError(f"{kind.__name__} starts from no baseline; Integrated Gradients does")
-        raise TypeError(f"{kind.__name__} starts from no baseline; only Integrated Gradients does")
-    question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args)
+    how = {"any_type": kind.takes_any_type, "distribution": kind.draws_baselines}
+    question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args, **how)
     start = time.perf_counter()
     # Asked anew, for only now it is known which classes.
     if targets is None:
         targets = _preferred(model, question)
-        question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args)
+        question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args, **how)
     answer = attribution.answer(question, **chosen)
-    warn_of(kind.__name__, answer)
+    attributions = over_inputs(attribution.respond(question, answer), question)
     seconds = time.perf_counter() - start
     # Methods that go back from the output have not kept it.
     scores = answer.scores
@@ -124,9 +145,9 @@ def explain(
         scores = _scores(model, question)
     result = AttributionResult(
         method=kind.name,
-        settings=_text(chosen, baselines, kind),
-        inputs=question.inputs[0],
-        attributions=question.named(answer.attributions),
+        settings=_text(chosen, baselines, kind, attribution),
+        inputs=question.inputs[0] if question.single else question.inputs,
+        attributions=attributions,
         targets=_targets(question),
         scores=new(scores),
         class_names=check_class_names(class_names, scores),
@@ -134,12 +155,42 @@ def explain(
         tolerance=None if answer.tolerance is None else new(answer.tolerance),
         seconds=seconds,
         title=title or _name_of(model),
-        code=_code(kind, chosen, baselines is not None),
+        code=""
+        if isinstance(method, Attribution)
+        else _code(kind, chosen, baselines is not None, attribution),
         asked=asked,
+        interrupted=answer.interrupted,
+        progress=answer.progress,
     )
     if publish:
-        events.publish(result)
+        # Of several inputs views draw each by itself.
+        for one in result.parts():
+            events.publish(one)
     return result
+
+
+def over_inputs(found: Any, question: Question) -> Any:
+    """Return a layer's attributions [N, C, h, w] resized to the input's [N, C, H, W]; others as they are."""
+    if not question.single or not isinstance(found, Tensor):
+        return found
+    (value,) = question.inputs
+    if found.ndim != 4 or value.ndim != 4 or found.shape[2:] == value.shape[2:]:
+        return found
+    return LayerAttribution.interpolate(found, tuple(value.shape[2:]))
+
+
+def _asked_for(method: Any, model: Any, settings: dict[str, Any]) -> tuple[type[Attribution], Attribution]:
+    """Return a method's class and the method; what its class takes (a layer, say) is taken out of the settings."""
+    if isinstance(method, Attribution):
+        return type(method), method
+    kind = _method(method)
+    taken = [
+        name for name in inspect.signature(kind).parameters if name not in ("forward_func", "device_ids")
+    ]
+    made = {name: settings.pop(name) for name in taken if name in settings}
+    if "layer" in taken and "layer" not in made:
+        raise TypeError(f"{kind.__name__} explains a layer: say which, layer='features.3'")
+    return kind, kind(model, **made)
 
 
 def _method(method: Any) -> type[Attribution]:
@@ -210,9 +261,13 @@ def _targets(question: Question) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(int(one) for one in row) for row in question.target)
 
 
-def _text(chosen: dict[str, Any], baselines: Any, kind: type[Attribution]) -> dict[str, str]:
+def _text(
+    chosen: dict[str, Any], baselines: Any, kind: type[Attribution], made: Attribution
+) -> dict[str, str]:
     """Return the settings that matter to a reader, as text."""
     text = {name: str(value) for name, value in _telling(chosen).items()}
+    if _layer(made):
+        text = {"layer": _layer(made), **text}
     if kind is IntegratedGradients:
         text["baseline"] = (
             "zeros"
@@ -233,11 +288,18 @@ def _telling(chosen: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _layer(made: Attribution) -> str:
+    """Return the name of the layer that a method explains, "" if it explains none."""
+    if not isinstance(made, LayerAttribution | NeuronAttribution):
+        return ""
+    return find_layer(type(made).__name__, made.forward_func, made.layer).name
+
+
 def _name_of(model: Any) -> str:
     return str(getattr(model, "__name__", type(model).__name__))
 
 
-def _code(kind: type[Attribution], chosen: dict[str, Any], baselines: bool) -> str:
+def _code(kind: type[Attribution], chosen: dict[str, Any], baselines: bool, made: Attribution) -> str:
     name = next((key for key, value in METHODS.items() if value is kind), None)
     if name is None:
         return ""
@@ -245,5 +307,7 @@ def _code(kind: type[Attribution], chosen: dict[str, Any], baselines: bool) -> s
     rule = chosen.pop("method", DEFAULT_RULE)
     name = name if rule == DEFAULT_RULE else rule
     settings = "".join(f", {key}={value!r}" for key, value in _telling(chosen).items())
+    if _layer(made):
+        settings = f", layer={_layer(made)!r}{settings}"
     settings += ", baselines=baselines" if baselines else ""
     return f"wb.attribution.explain(model, inputs, targets, method={name!r}{settings})"

@@ -34,6 +34,7 @@ class GradientShap(GradientAttribution):
     [[2.0, -6.0]]
     """
 
+    draws_baselines = True
     name = "Gradient SHAP"
 
     def __init__(self, forward_func: Callable[..., Any], multiply_by_inputs: bool = True) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.kernels import most_bytes
+
 __all__ = ["Cost", "measured", "memory_limit", "size_text"]
 
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
@@ -26,8 +28,8 @@ class Cost:
 def measured(work: Callable[[], Any], rows: int) -> tuple[Any, Cost]:
     """Return what `work` returns, and what it took.
 
-    Memory is that of arrays, as Python's own book of allocations has it; it is kept while `work` runs, which makes
-    small calls slower.
+    Memory is what kernels take, and what Python's own book of allocations has; that is kept while `work` runs, which
+    makes small calls slower. The two rise at different times: their sum is at most too much.
     """
     running = tracemalloc.is_tracing()
     if not running:
@@ -35,10 +37,11 @@ def measured(work: Callable[[], Any], rows: int) -> tuple[Any, Cost]:
     try:
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]
+        taken = most_bytes(anew=True)[0]
         start = time.perf_counter()
         result = work()
         seconds = time.perf_counter() - start
-        most = tracemalloc.get_traced_memory()[1] - before
+        most = tracemalloc.get_traced_memory()[1] - before + most_bytes()[1] - taken
     finally:
         if not running:
             tracemalloc.stop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,10 @@ class AttributionResult:
     """The method's name."""
     settings: dict[str, str]
     """How it was set, as text."""
-    inputs: Tensor
-    """[N, …], off the tape."""
-    attributions: Tensor
-    """Of the inputs' shape and names."""
+    inputs: Any
+    """The tensor that is explained, [N, …], off the tape; a tuple where there are several."""
+    attributions: Any
+    """Of the inputs' shape and names, a tuple as they are; of a layer, of its shape."""
     targets: tuple[tuple[int, ...], ...]
     """For each sample where in the output that is which is explained; () for the only number."""
     scores: Tensor | None
@@ -48,8 +48,29 @@ class AttributionResult:
     asked: dict[str, Any] | None = None
     """What `explain` was given, by the names of its arguments, so that it can be asked otherwise."""
 
+    interrupted: bool = False
+    """Whether the run was ended before its last row."""
+    progress: float = 1.0
+    """Which share of the rows went through the model."""
+
     def __len__(self) -> int:
-        return self.inputs.shape[0]
+        first = self.inputs[0] if isinstance(self.inputs, tuple) else self.inputs
+        return int(first.shape[0])
+
+    def parts(self) -> tuple[AttributionResult, ...]:
+        """Return one result for each of several inputs; the result itself where there is one.
+
+        Where the attributions are not those of the inputs one by one, as those of a layer, there are no parts.
+        """
+        if not isinstance(self.inputs, tuple):
+            return (self,) if isinstance(self.attributions, Tensor) else ()
+        if not isinstance(self.attributions, tuple) or len(self.attributions) != len(self.inputs):
+            return ()
+        count = len(self.inputs)
+        return tuple(
+            replace(self, inputs=one, attributions=found, title=f"{self.title} (input {place} of {count})")
+            for place, (one, found) in enumerate(zip(self.inputs, self.attributions, strict=True), 1)
+        )
 
     @functools.cached_property
     def probabilities(self) -> Array | None:
@@ -96,8 +117,10 @@ class AttributionResult:
 
     def __repr__(self) -> str:
         delta = "none" if self.delta is None else f"{float(np.abs(self.delta.numpy()).max()):.3g}"
-        names = " · ".join(
-            f"{name or '·'} {size}" for name, size in zip(self.inputs.names, self.inputs.shape, strict=True)
+        tensors = self.inputs if isinstance(self.inputs, tuple) else (self.inputs,)
+        names = "; ".join(
+            " · ".join(f"{name or '·'} {size}" for name, size in zip(one.names, one.shape, strict=True))
+            for one in tensors
         )
         return f"AttributionResult({self.method}, [{names}], greatest |delta| {delta}, {self.seconds:.3g} s)"
 

@@ -31,7 +31,7 @@ from workbench.kernels.casts import cast
 from workbench.kernels.convolution import PackedConv2d, pack_conv2d
 from workbench.kernels.describe import info
 from workbench.kernels.loader import available, reason
-from workbench.kernels.memory import pooled_bytes, release_memory
+from workbench.kernels.memory import most_bytes, pooled_bytes, release_memory
 from workbench.kernels.quantized import PackedNibbleLinear, PackedQuantizedConv2d, PackedQuantizedLinear
 from workbench.kernels.registry import Kernel, half_names, lookup, lookup_half, names
 from workbench.kernels.threads import get_num_threads, set_num_threads
@@ -53,6 +53,7 @@ __all__ = [
     "pack_conv2d",
     "pooled_bytes",
     "reason",
+    "most_bytes",
     "release_memory",
     "set_num_threads",
 ]

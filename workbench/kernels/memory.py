@@ -14,7 +14,7 @@ from typing import Any
 from workbench.kernels._arrays import is_large
 from workbench.kernels.loader import native
 
-__all__ = ["filled", "pooled_bytes", "release_memory"]
+__all__ = ["filled", "most_bytes", "pooled_bytes", "release_memory"]
 
 KEPT_BY_MALLOC = 256 << 20
 """Free bytes that malloc may keep; blocks above 32 MB are never among them."""
@@ -25,6 +25,19 @@ _OF_THE_USER = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_
 def pooled_bytes() -> int:
     """Return how many bytes the pool keeps free for the next op; 512 MB at most."""
     return 0 if native is None else int(native.pool_state()["kept_bytes"])
+
+
+def most_bytes(anew: bool = False) -> tuple[int, int]:
+    """Return how many bytes of the pool are in use, and the most that were since that was last counted `anew`.
+
+    Both are 0 without the compiled kernels: NumPy's own memory is in Python's book of allocations (`tracemalloc`).
+    """
+    if native is None:
+        return 0, 0
+    if anew:
+        native.count_most_anew()
+    state = native.pool_state()
+    return int(state["in_use_bytes"]), int(state["most_in_use_bytes"])
 
 
 def filled(array: Any, number: Any) -> bool:

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -101,6 +102,17 @@ void free_block(void* block) noexcept {
         std::free(block);
 }
 
+// What is handed out, and the most that ever was since somebody asked to count anew.
+std::atomic<std::size_t> in_use{0}, most_in_use{0};
+
+void* counted(void* block) noexcept {
+    const std::size_t now = in_use += static_cast<Header*>(block)->bytes;
+    std::size_t most = most_in_use.load(std::memory_order_relaxed);
+    while (most < now && !most_in_use.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+    }
+    return static_cast<char*>(block) + alignment;
+}
+
 // Null where there is no memory.
 void* take(std::size_t bytes) noexcept {
     const int index = class_of(bytes);
@@ -116,12 +128,12 @@ void* take(std::size_t bytes) noexcept {
             shared.kept -= size;
             ++shared.hits;
             static_cast<Header*>(block)->fresh = false;
-            return static_cast<char*>(block) + alignment;
+            return counted(block);
         }
         ++shared.misses;
     }
     void* block = new_block(size, index, bytes);
-    return block ? static_cast<char*>(block) + alignment : nullptr;
+    return block ? counted(block) : nullptr;
 }
 
 // Which blocks NumPy holds: all the pool needs to know whether a pointer that NumPy frees is one of them.
@@ -177,6 +189,7 @@ static void make_room(Pool& shared, std::size_t bytes) noexcept {
 void pool_give(void* data) noexcept {
     void* block = &header_of(data);
     const Header header = header_of(data);
+    in_use -= header.bytes;
     Pool& shared = pool();
     if (header.size_class >= 0) {
         std::lock_guard lock(shared.mutex);
@@ -214,8 +227,12 @@ static nb::dict pool_state() {
     state["most_kept_bytes"] = most_kept;
     state["hits"] = shared.hits;
     state["misses"] = shared.misses;
+    state["in_use_bytes"] = in_use.load();
+    state["most_in_use_bytes"] = most_in_use.load();
     return state;
 }
+
+static void count_most_anew() { most_in_use = in_use.load(); }
 
 // NumPy's own temporaries come from malloc. By default glibc maps large blocks afresh and unmaps them when they are freed,
 // so that every op pays for page faults; this keeps up to `keep_bytes` of free memory in the heap instead.
@@ -342,6 +359,7 @@ bool outgrows_caches(std::int64_t floats) {
 
 void bind_memory(nb::module_& module) {
     module.def("pool_state", &pool_state);
+    module.def("count_most_anew", &count_most_anew);
     module.def("give_back_free_memory", &give_back_free_memory);
     module.def("pool_numpy_arrays", &numpy_memory::install);
     module.def("keep_large_blocks", &keep_large_blocks, nb::arg("keep_bytes"));

@@ -20,6 +20,7 @@ class LayerActivation(LayerAttribution):
     [[1.0, 0.0]]
     """
 
+    takes_any_type = True
     name = "Layer Activation"
     multiplies_by_inputs = True
 

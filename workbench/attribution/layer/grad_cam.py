@@ -29,6 +29,7 @@ class LayerGradCam(LayerAttribution, GradientAttribution):
     (('N', 'C', 'H', 'W'), (1, 1, 14, 14))
     """
 
+    takes_any_type = True
     name = "Grad-CAM"
 
     def attribute(

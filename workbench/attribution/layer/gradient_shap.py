@@ -31,6 +31,7 @@ class LayerGradientShap(LayerAttribution, GradientAttribution):
     [[3.0, -6.0]]
     """
 
+    draws_baselines = True
     name = "Layer Gradient SHAP"
 
     def __init__(

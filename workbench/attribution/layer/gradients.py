@@ -24,6 +24,7 @@ class LayerGradientXActivation(LayerAttribution, GradientAttribution):
     [[3.0, -6.0]]
     """
 
+    takes_any_type = True
     name = "Layer Gradient × Activation"
 
     def __init__(

@@ -35,6 +35,7 @@ class LayerIntegratedGradients(LayerAttribution, GradientAttribution):
     [[3.0, -6.0]]
     """
 
+    takes_any_type = True
     name = "Layer Integrated Gradients"
 
     def __init__(

@@ -24,6 +24,7 @@ class NeuronGradientShap(NeuronAttribution, GradientAttribution):
     [[1.0, 0.0]]
     """
 
+    draws_baselines = True
     name = "Neuron Gradient SHAP"
 
     def __init__(

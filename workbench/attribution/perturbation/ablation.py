@@ -34,6 +34,7 @@ class FeatureAblation(Attribution):
     [[6.0, 6.0, 6.0]]
     """
 
+    takes_any_type = True
     name = "Feature ablation"
     multiplies_by_inputs = True
     use_weights = False

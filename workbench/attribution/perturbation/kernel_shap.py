@@ -34,6 +34,7 @@ class KernelShap(Lime):
     True
     """
 
+    takes_any_type = True
     name = "Kernel SHAP"
     multiplies_by_inputs = True
 

@@ -76,6 +76,7 @@ class Lime(LimeBase):
     [[3.0, 2.0]]
     """
 
+    takes_any_type = True
     name = "LIME"
 
     def __init__(

@@ -55,6 +55,7 @@ class LimeBase(Attribution):
         TypeError: a function that is needed is missing.
     """
 
+    takes_any_type = True
     name = "LIME"
 
     def __init__(

@@ -29,6 +29,7 @@ class Occlusion(Attribution):
     [[3.0, 4.0, 5.0]]
     """
 
+    takes_any_type = True
     name = "Occlusion"
     multiplies_by_inputs = True
 

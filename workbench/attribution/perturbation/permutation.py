@@ -61,6 +61,7 @@ class FeaturePermutation(Attribution):
     [[-1.0, 0.0], [1.0, 0.0]]
     """
 
+    takes_any_type = True
     name = "Feature permutation"
 
     def __init__(

@@ -74,6 +74,7 @@ class ShapleyValueSampling(_Shapley):
     [[2.0, 6.0, 0.0]]
     """
 
+    takes_any_type = True
     name = "Shapley value sampling"
 
     def attribute(
@@ -164,6 +165,7 @@ class ShapleyValues(_Shapley):
     [[3.0, 3.0, 0.0]]
     """
 
+    takes_any_type = True
     name = "Shapley values"
 
     def attribute(
