@@ -30,22 +30,28 @@ from workbench.attribution.generation.attribution import LLMAttribution, LLMGrad
 from workbench.attribution.generation.inputs import InterpretableInput, TextTemplateInput, TextTokenInput
 from workbench.attribution.generation.result import LLMAttributionResult
 from workbench.attribution.gradient_shap import GradientShap
+from workbench.attribution.guided import Deconvolution, GuidedBackprop, GuidedGradCam
 from workbench.attribution.heads import DetectionScores, SegmentationScores
 from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
 from workbench.attribution.layer.activation import LayerActivation
 from workbench.attribution.layer.base import LayerAttribution
 from workbench.attribution.layer.conductance import LayerConductance
+from workbench.attribution.layer.deep_lift import LayerDeepLift, LayerDeepLiftShap
 from workbench.attribution.layer.grad_cam import LayerGradCam
 from workbench.attribution.layer.gradient_shap import LayerGradientShap
 from workbench.attribution.layer.gradients import LayerGradientXActivation
 from workbench.attribution.layer.integrated_gradients import LayerIntegratedGradients
 from workbench.attribution.layer.internal_influence import InternalInfluence
+from workbench.attribution.layer.lrp import LayerLRP
+from workbench.attribution.lrp import LRP
 from workbench.attribution.modes import TrainingModeWarning
 from workbench.attribution.neuron.base import NeuronAttribution
 from workbench.attribution.neuron.conductance import NeuronConductance
+from workbench.attribution.neuron.deep_lift import NeuronDeepLift, NeuronDeepLiftShap
 from workbench.attribution.neuron.gradient import NeuronGradient
 from workbench.attribution.neuron.gradient_shap import NeuronGradientShap
+from workbench.attribution.neuron.guided import NeuronDeconvolution, NeuronGuidedBackprop
 from workbench.attribution.neuron.integrated_gradients import NeuronIntegratedGradients
 from workbench.attribution.noise_tunnel import NoiseTunnel, SmoothGrad
 from workbench.attribution.perturbation.ablation import FeatureAblation
@@ -62,6 +68,18 @@ from workbench.attribution.perturbation.occlusion import Occlusion
 from workbench.attribution.perturbation.permutation import FeaturePermutation
 from workbench.attribution.perturbation.shapley import ShapleyValues, ShapleyValueSampling
 from workbench.attribution.perturbation.similarity import get_exp_kernel_similarity_function
+from workbench.attribution.propagation.lrp_rules import (
+    Alpha1_Beta0_Rule,
+    AlphaBetaRule,
+    EpsilonRule,
+    FlatRule,
+    GammaRule,
+    IdentityRule,
+    PropagationRule,
+    WSquareRule,
+    ZBoxRule,
+    ZPlusRule,
+)
 from workbench.attribution.result import AttributionResult
 from workbench.attribution.saliency import Saliency
 from workbench.base.public import words
@@ -71,6 +89,27 @@ __all__ = [
     "AttributionResult",
     "ConvergenceWarning",
     "DeepLift",
+    "LRP",
+    "Deconvolution",
+    "GuidedBackprop",
+    "GuidedGradCam",
+    "LayerDeepLift",
+    "LayerDeepLiftShap",
+    "LayerLRP",
+    "NeuronDeepLift",
+    "NeuronDeepLiftShap",
+    "NeuronDeconvolution",
+    "NeuronGuidedBackprop",
+    "Alpha1_Beta0_Rule",
+    "AlphaBetaRule",
+    "EpsilonRule",
+    "FlatRule",
+    "GammaRule",
+    "IdentityRule",
+    "PropagationRule",
+    "WSquareRule",
+    "ZBoxRule",
+    "ZPlusRule",
     "DeepLiftShap",
     "DetectionScores",
     "EmbeddingWarning",

@@ -10,9 +10,10 @@ import numpy as np
 
 from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, GradientAttribution, total_of
+from workbench.attribution.evaluation import Make
 from workbench.attribution.propagation.runs import multipliers_of
 
-__all__ = ["DeepLift", "DeepLiftShap"]
+__all__ = ["Custom", "DeepLift", "DeepLiftShap", "made_of", "means_of", "paired", "rounding"]
 
 Array = np.ndarray[Any, Any]
 Custom = Callable[..., Any] | None
@@ -88,49 +89,25 @@ class DeepLift(GradientAttribution):
         self, question: Question, memory: int | str | None = None, custom_attribution_func: Custom = None
     ) -> Answer:
         evaluation = self.evaluation(question, memory)
-        count = self._references(question)
-
-        def make(start: int, stop: int) -> tuple[list[Array], Array]:
-            # Every sample beside each of its references: its own, or all of a distribution.
-            pairs = np.arange(start, stop)
-            rows, places = (pairs // count, pairs % count) if self.distribution else (pairs, pairs)
-            values = [one.payload[rows] for one in question.inputs]
-            return [*values, *_rows_of(question, places)], rows
+        count, make = paired(question, self.distribution)
 
         def run(values: Sequence[Array], rows: Array) -> list[Array]:
-            ends = values[: len(question.inputs)]
-            starts = values[len(question.inputs) :]
+            ends, starts = values[: len(question.inputs)], values[len(question.inputs) :]
             found, after, before = multipliers_of(self.forward, question, ends, starts, rows, self.eps)
-            shares = self._shares(question, found, ends, starts, custom_attribution_func)
+            given = [question.tensors(one) for one in (found, ends, starts)]
+            shares = made_of(given, custom_attribution_func, self.multiplies_by_inputs)
             return [*shares, after.astype(np.float64) - before]
 
         batches = evaluation.stream(question.samples * count, make, run, "differences")
         *shares, change = evaluation.gather(batches, question.samples * count)
         # What somebody makes of the multipliers need not add up.
         plain = self.multiplies_by_inputs and custom_attribution_func is None
-        delta, tolerance = total_of(shares) - change, rounding(shares, change) if plain else None
-        means = [_means(one, count) for one in shares] if count > 1 else shares
-        return Answer(means, delta=delta, tolerance=tolerance, **evaluation.state())
-
-    def _references(self, question: Question) -> int:
-        """Return with how many references each sample is compared."""
-        return max(len(one) for one in question.baselines) if self.distribution else 1
-
-    def _shares(
-        self,
-        question: Question,
-        multipliers: list[Array],
-        values: Sequence[Array],
-        references: Sequence[Array],
-        custom: Custom,
-    ) -> list[Array]:
-        if custom is not None:
-            given = [tuple(question.tensors(one)) for one in (multipliers, values, references)]
-            made = custom(*given[: _taken(custom)])
-            return [one.detach().numpy(force=True) for one in (made if isinstance(made, tuple) else (made,))]
-        if not self.multiplies_by_inputs:
-            return multipliers
-        return [m * (x - b) for m, x, b in zip(multipliers, values, references, strict=True)]
+        return Answer(
+            means_of(shares, count),
+            delta=total_of(shares) - change,
+            tolerance=rounding(shares, change) if plain else None,
+            **evaluation.state(),
+        )
 
 
 class DeepLiftShap(DeepLift):
@@ -177,7 +154,20 @@ class DeepLiftShap(DeepLift):
         return self.respond(question, answer, over, return_convergence_delta)
 
 
-def _rows_of(question: Question, places: Array) -> list[Array]:
+def paired(question: Question, distribution: bool) -> tuple[int, Make]:
+    """Return with how many references each sample is compared, and the rows of it: inputs beside their references."""
+    count = max(len(one) for one in question.baselines) if distribution else 1
+
+    def make(start: int, stop: int) -> tuple[list[Array], Array]:
+        pairs = np.arange(start, stop)
+        rows, places = (pairs // count, pairs % count) if distribution else (pairs, pairs)
+        values = [one.payload[rows] for one in question.inputs]
+        return [*values, *_references(question, places)], rows
+
+    return count, make
+
+
+def _references(question: Question, places: Array) -> list[Array]:
     """Return the baselines at some places, written out in the sizes of the inputs."""
     found = []
     for value, baseline in zip(question.inputs, question.baselines, strict=True):
@@ -186,15 +176,26 @@ def _rows_of(question: Question, places: Array) -> list[Array]:
     return found
 
 
-def _means(shares: Array, count: int) -> Array:
-    return np.asarray(
-        shares.reshape(-1, count, *shares.shape[1:]).mean(axis=1, dtype=np.float64), shares.dtype
-    )
+def made_of(given: Sequence[Sequence[Any]], custom: Custom, multiply: bool) -> list[Array]:
+    """Return the attributions that are made of multipliers, values and references."""
+    tuples = [tuple(one.detach() for one in several) for several in given]
+    if custom is not None:
+        made = custom(*tuples[: min(3, len(inspect.signature(custom).parameters))])
+        return [one.detach().numpy(force=True) for one in (made if isinstance(made, tuple) else (made,))]
+    arrays = [[one.payload for one in several] for several in tuples]
+    if not multiply:
+        return arrays[0]
+    return [m * (x - b) for m, x, b in zip(*arrays, strict=True)]
 
 
-def _taken(function: Callable[..., Any]) -> int:
-    """Return how many of multipliers, inputs and baselines a function takes."""
-    return min(3, len(inspect.signature(function).parameters))
+def means_of(shares: list[Array], count: int) -> list[Array]:
+    """Return the means over the references of each sample."""
+    if count == 1:
+        return shares
+    return [
+        np.asarray(one.reshape(-1, count, *one.shape[1:]).mean(axis=1, dtype=np.float64), one.dtype)
+        for one in shares
+    ]
 
 
 def rounding(shares: list[Array], change: Array) -> Array:

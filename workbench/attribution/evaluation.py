@@ -29,6 +29,7 @@ __all__ = [
     "Batch",
     "Evaluation",
     "Forecast",
+    "Make",
     "Stopped",
     "forecasting",
     "gradients_for",

@@ -12,6 +12,7 @@ from workbench.attribution.base import Attribution
 from workbench.attribution.deep_lift import DeepLift, DeepLiftShap
 from workbench.attribution.evaluation import Evaluation, run_rows
 from workbench.attribution.gradient_shap import GradientShap
+from workbench.attribution.guided import Deconvolution, GuidedBackprop
 from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
 from workbench.attribution.layer.activation import LayerActivation
@@ -23,6 +24,7 @@ from workbench.attribution.layer.gradients import LayerGradientXActivation
 from workbench.attribution.layer.integrated_gradients import LayerIntegratedGradients
 from workbench.attribution.layer.internal_influence import InternalInfluence
 from workbench.attribution.layers import find_layer
+from workbench.attribution.lrp import LRP
 from workbench.attribution.modes import evaluating
 from workbench.attribution.neuron.base import NeuronAttribution
 from workbench.attribution.neuron.conductance import NeuronConductance
@@ -60,6 +62,9 @@ METHODS: dict[str, type[Attribution]] = {
     "shapley_value_sampling": ShapleyValueSampling,
     "lime": Lime,
     "kernel_shap": KernelShap,
+    "lrp": LRP,
+    "guided_backprop": GuidedBackprop,
+    "deconvolution": Deconvolution,
     "deep_lift": DeepLift,
     "deep_lift_shap": DeepLiftShap,
     "layer_activation": LayerActivation,

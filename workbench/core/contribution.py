@@ -14,8 +14,8 @@ from typing import Any, Literal
 from workbench.core.absent import Absent
 
 __all__ = [
-    "ELEMENTWISE", "ENDS", "LINEAR", "MOVED", "ORDERED", "PRODUCT", "SELECTED", "SMALLEST", "SMOOTH", "Contribution",
-    "Kind", "composed", "derived", "rectifying",
+    "CHOSEN", "ELEMENTWISE", "ENDS", "FACTORS", "LINEAR", "MOVED", "ORDERED", "PRODUCT", "SCALED", "SELECTED",
+    "SMALLEST", "SMOOTH", "WEIGHTS", "Contribution", "Kind", "Relevance", "composed", "derived", "rectifying",
 ]  # fmt: skip
 
 Kind = Literal["moved", "linear", "product", "elementwise", "selected", "smooth", "composed", "ends"]
@@ -29,6 +29,15 @@ Kind = Literal["moved", "linear", "product", "elementwise", "selected", "smooth"
 - smooth: all values of a region decide each other's result, smoothly.
 - composed: it is other ops, one after the other, which have rules.
 - ends: what comes out does not vary with what went in: conditions, places, counts, numbers made from sizes.
+"""
+
+Relevance = Literal["chosen", "halves", "first", "weights"]
+"""Where the relevance of what comes out goes:
+
+- chosen: to that input whose value it is.
+- halves: to both factors of a product alike.
+- first: to the first input, which the others only scale.
+- weights: to scores, of which weights that add up to 1 are made.
 """
 
 
@@ -52,6 +61,8 @@ class Contribution:
     `constant` are factors, such as gates and deviations, that take no part where relevance is shared out."""
     largest: bool = True
     """Of what is selected: whether the largest is, or the smallest."""
+    relevance: Relevance | None = None
+    """Where relevance goes, where that does not follow from the kind."""
     rectifies: Callable[[Mapping[str, Any]], bool] = never
     """Whether a call with these parameters is 0 below 0 and grows above, as the rules for deconvolution ask."""
 
@@ -64,6 +75,11 @@ SELECTED = Contribution("selected")
 SMALLEST = Contribution("selected", largest=False)
 SMOOTH = Contribution("smooth")
 ENDS = Contribution("ends")
+CHOSEN = Contribution("elementwise", relevance="chosen")
+"""Each value out is that of one of the inputs at its place."""
+FACTORS = Contribution("elementwise", relevance="halves")
+SCALED = Contribution("elementwise", relevance="first")
+WEIGHTS = Contribution("smooth", relevance="weights")
 
 ORDERED = Absent("which value comes out at a place is decided by the order of all of them")
 OF_A_GRADIENT = Absent("it computes a gradient, which is no part of what a model answers")

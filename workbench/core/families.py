@@ -113,6 +113,7 @@ def binary(
     into: Callable[..., Any] | None = None,
     sparse: Callable[..., Any] | Absent | None = None,
     quantized: Quantization | Absent = OWN,
+    contribution: Contribution | None = None,
 ) -> Op:
     """Declare an elementwise op on two operands: names unify from the right, sizes broadcast.
 
@@ -166,6 +167,7 @@ def binary(
         vjp=gradient if isinstance(gradient, Absent) else vjp,
         saves=saves,
         quantized=quantized,
+        contribution=contribution,
         samples=samples,
         bad=bad,
         small=small,

@@ -1,24 +1,48 @@
-"""Going through a model twice and back once: multipliers of inputs, of a layer, and of one neuron."""
+"""Going through a model by rules, and back once: what its inputs, or a layer of it, get of its output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from workbench import autograd
 from workbench.attribution.arguments import Question
 from workbench.attribution.evaluation import gradients_for
+from workbench.attribution.layers import Layer, Taken, run_layers
+from workbench.attribution.modes import modules_behind
 from workbench.attribution.propagation.differences import Explained, Reference
 from workbench.attribution.propagation.multipliers import SMALL
+from workbench.attribution.propagation.relevance import Relevance
 from workbench.attribution.target import select
+from workbench.base.errors import AutogradError
 from workbench.base.random import get_rng_state, set_rng_state
+from workbench.core import scope
 from workbench.core.dispatch import enable_grad, interpreting
+from workbench.core.value import new
+from workbench.tensor import Tensor
 
-__all__ = ["multipliers_of"]
+__all__ = ["Tapped", "multipliers_of", "relevance_of"]
 
 Array = np.ndarray[Any, Any]
 Forward = Callable[..., Any]
+
+
+class Tapped:
+    """A model that keeps what a layer gives in each of its runs: what is explained instead of the inputs."""
+
+    def __init__(self, method: str, forward: Forward, layer: Layer) -> None:
+        self.method, self.forward, self.layer = method, forward, layer
+        self.runs: list[list[Tensor]] = []
+
+    def __call__(self, *arguments: Any) -> Any:
+        rows = next(one.shape[0] for one in arguments if isinstance(one, Tensor))
+        taken = Taken(self.method, self.layer, rows, gradients=True)
+        output = run_layers(self.method, self.forward, arguments, [self.layer], [taken])
+        self.runs.append(taken.values)
+        return output
 
 
 def multipliers_of(
@@ -31,8 +55,8 @@ def multipliers_of(
 ) -> tuple[list[Array], Array, Array]:
     """Return the multipliers for `values`, and the targets' values [rows] there and at the `references`.
 
-    Differences up to `small` count as none. Row i is of sample ``rows[i]``, and all arrays have as many rows.
-    Parameters collect no gradients.
+    Of a `Tapped` model they are those for the values of its layer. Differences up to `small` count as none. Row i is
+    of sample ``rows[i]``, and all arrays have as many rows. Parameters collect no gradients.
 
     Raises:
         AutogradError: a call has no rule, the two runs part, or the output does not depend on the inputs.
@@ -55,6 +79,51 @@ def multipliers_of(
             before = forward(*baselines, *question.arguments(rows))
         set_rng_state(after)
         reference.finish()
-        found = gradients_for(output, index, leaves, question.method)
+        wanted = forward.runs[0] if isinstance(forward, Tapped) else leaves
+        found = gradients_for(output, index, wanted, question.method)
     here = output.detach().numpy(force=True)[index]
     return found, here, before.detach().numpy(force=True)[index]
+
+
+def relevance_of(
+    forward: Forward, question: Question, values: Sequence[Array], rows: Array, run: Relevance
+) -> tuple[list[Array], Array]:
+    """Return the relevance of `values`, or of the layer of a `Tapped` model, and the targets' values [rows].
+
+    Raises:
+        AutogradError: a call has no rule, or no relevance reaches the inputs.
+    """
+    leaves = [leaf.requires_grad_() for leaf in question.tensors(values)]
+    run.follow(leaves)
+    with enable_grad(), _modules_tracked(forward):
+        with interpreting(run):
+            output = forward(*leaves, *question.arguments(rows))
+        index = select(output, question.target, rows, question.method)
+        wanted = forward.runs[0] if isinstance(forward, Tapped) else leaves
+        picked = output.detach().numpy(force=True)[index]
+        seed = np.zeros(output.shape, output.payload.dtype)
+        seed[index] = picked
+        nothing = not output.requires_grad
+        found = () if nothing else autograd.grad(output, wanted, new(seed, output._names), allow_unused=True)
+    if all(one is None for one in found):
+        raise AutogradError(
+            f"{question.method}: no relevance reaches the inputs: something on the way takes no part, such as "
+            "detach(), argmax(), or a softmax behind which nothing is weighed. Explain the scores before a softmax, "
+            'or choose softmax="taylor"'
+        )
+    arrays = [
+        np.zeros_like(leaf.payload) if one is None else one.detach().numpy(force=True)
+        for leaf, one in zip(wanted, found, strict=True)
+    ]
+    return arrays, picked
+
+
+@contextmanager
+def _modules_tracked(forward: Forward) -> Iterator[None]:
+    """Have modules say when they are called: their ``rule`` is asked."""
+    roots = modules_behind(forward.forward if isinstance(forward, Tapped) else forward)
+    if not roots:
+        yield
+        return
+    with scope.tracking(roots[0]):
+        yield

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.errors import DTypeError
 from workbench.core import sparse_rules
+from workbench.core.contribution import FACTORS, SCALED
 from workbench.core.direct_writes import computes
 from workbench.core.dtype_rules import FLOAT, PROMOTE
 from workbench.core.families import alike, binary, unary
@@ -145,6 +146,7 @@ MUL = binary(
     quantized=served("mul", absorbs=("relu",), settings={"relu": False}),
     properties=["commutative"],
     small="mul",
+    contribution=FACTORS,
     into=np.multiply,
     sparse=sparse_rules.mul,
 )
@@ -169,6 +171,7 @@ DIV = binary(
     saves=Saves(output=False, crossed=True, own=(1,)),
     dtype=FLOAT,
     small="div",
+    contribution=SCALED,
     into=np.true_divide,
     sparse=sparse_rules.div,
 )

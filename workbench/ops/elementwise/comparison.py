@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.contribution import CHOSEN
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE, binary, comparison, unary
@@ -139,6 +140,7 @@ MAXIMUM = binary(
     np.maximum,
     _picked("lt"),
     dtype=real_only("maximum"),
+    contribution=CHOSEN,
     properties=["commutative"],
     reference="IEEE 754-2019 9.6, for NaN",
     quantized=JOINED,
@@ -151,6 +153,7 @@ MINIMUM = binary(
     np.minimum,
     _picked("gt"),
     dtype=real_only("minimum"),
+    contribution=CHOSEN,
     properties=["commutative"],
     reference="IEEE 754-2019 9.6, for NaN",
     quantized=JOINED,
@@ -163,6 +166,7 @@ FMAX = binary(
     np.fmax,
     _picked_number("ge"),
     dtype=real_only("fmax"),
+    contribution=CHOSEN,
     reference="ISO C99 F.9.9",
     quantized=JOINED,
 )
@@ -174,6 +178,7 @@ FMIN = binary(
     np.fmin,
     _picked_number("le"),
     dtype=real_only("fmin"),
+    contribution=CHOSEN,
     reference="ISO C99 F.9.9",
     quantized=JOINED,
 )

@@ -13,7 +13,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.numbers import fitted
 from workbench.core import sparse_indexing
 from workbench.core.batch_rules import as_it_is
-from workbench.core.contribution import PRODUCT, rectifying
+from workbench.core.contribution import CHOSEN, PRODUCT, rectifying
 from workbench.core.direct_writes import computes
 from workbench.core.dtype_rules import KEEP, PROMOTE
 from workbench.core.families import binary, grid, unbroadcast
@@ -94,6 +94,7 @@ WHERE = Op(
     bad=lambda: [BadInput((grid(3), grid(3), grid(3)), {}, DTypeError, "expected condition to be a boolean")],
     properties=frozenset({"elementwise"}),
     quantized=Quantization("joined", joined, inputs=("plain", "value")),
+    contribution=CHOSEN,
 )
 
 # --------------------------------------------------------------------------------------- within bounds
@@ -152,7 +153,9 @@ def _bound(name: str, doc: str, equation: str, forward: Any, inside: str, outsid
             lambda: ops.where(getattr(ops, outside)(*c.inputs), g, 0.0),
         )
 
-    return binary(name, doc, equation, forward, gradient, dtype=real_only(name), quantized=JOINED)
+    return binary(
+        name, doc, equation, forward, gradient, dtype=real_only(name), quantized=JOINED, contribution=CHOSEN
+    )
 
 
 CLAMP_MIN = _bound("clamp_min", "Keep values from a bound up.", "y = max(a, b)", np.maximum, "ge", "lt")

@@ -13,6 +13,7 @@ from workbench.base.dims import dim_index
 from workbench.base.dtypes import as_dtype
 from workbench.base.errors import DTypeError
 from workbench.base.quantized_array import code_range
+from workbench.core.contribution import WEIGHTS, Contribution
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid
 from workbench.core.op import Op, Sample, Saves, ops
@@ -107,6 +108,7 @@ def _declared(
     forward: Callable[[Any, int], Any],
     vjp: Callable[[Call, Any], tuple[Any, ...]],
     quantized: Quantization,
+    contribution: Contribution | None = None,
 ) -> Op:
     """Declare an op along one dim that passes names and sizes through."""
     return Op(
@@ -125,6 +127,7 @@ def _declared(
         properties=frozenset({"same", "wide"}),
         small=name,
         quantized=quantized,
+        contribution=contribution,
     )
 
 
@@ -135,6 +138,7 @@ SOFTMAX = _declared(
     _softmax,
     _softmax_vjp,
     replace(UNIT, codes=_softmax_of_codes, kernel="quantized_softmax"),
+    WEIGHTS,
 )
 LOG_SOFTMAX = _declared(
     "log_softmax",

@@ -183,7 +183,7 @@ def _steps(
     weights = ops.softmax(scores, dim=3)
     if least(dropout):
         weights = ops.dropout(weights, **_dropping(dropout, seed))
-    return ops.matmul(weights, value), ops.logsumexp(scores, dim=(3,), keepdim=False)
+    return ops.matmul(weights, value), ops.logsumexp(constant(scores), dim=(3,), keepdim=False)
 
 
 ATTENTION = Op(

@@ -1,0 +1,78 @@
+"""Layer-wise relevance propagation, up to a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.attribution.arguments import Over, Question, ask
+from workbench.attribution.base import Answer, total_of
+from workbench.attribution.layer.base import LayerAttribution
+from workbench.attribution.lrp import LRP
+from workbench.attribution.propagation.runs import Tapped, relevance_of
+
+__all__ = ["LayerLRP"]
+
+Array = np.ndarray[Any, Any]
+
+
+class LayerLRP(LayerAttribution, LRP):
+    """How much of the output's value is due to each value of a layer: see `LRP`.
+
+    >>> import workbench as wb
+    >>> model = wb.nn.Sequential(wb.nn.ReLU(), wb.nn.Flatten())
+    >>> LayerLRP(model.eval(), "0").attribute(wb.tensor([[3.0, -2.0]]), target=0).tolist()
+    [[3.0, 0.0]]
+    """
+
+    name = "Layer LRP"
+
+    def __init__(
+        self, model: Callable[..., Any], layer: Any, *, composite: Any = "epsilon", softmax: str = "constant"
+    ) -> None:
+        LRP.__init__(self, model, composite=composite, softmax=softmax)
+        LayerAttribution.__init__(self, model, layer)
+
+    def attribute(  # type: ignore[override]  # Captum has another order here
+        self,
+        inputs: Any,
+        target: Any = None,
+        additional_forward_args: Any = None,
+        return_convergence_delta: bool = False,
+        attribute_to_layer_input: bool = False,
+        verbose: bool = False,
+        *,
+        over: Over = None,
+        memory: int | str | None = None,
+    ) -> Any:
+        """Return the relevance, of the layer's shape and names, and with `return_convergence_delta` the deltas [N].
+
+        Raises as `LRP.attribute` does; ValueError where the layer does not run, or several times.
+        """
+        question = ask(type(self).__name__, inputs, None, target, additional_forward_args)
+        answer = self.answer(question, attribute_to_layer_input=attribute_to_layer_input, memory=memory)
+        return self.respond(question, answer, over, return_convergence_delta)
+
+    def _compute(  # type: ignore[override]
+        self, question: Question, attribute_to_layer_input: bool = False, memory: int | str | None = None
+    ) -> Answer:
+        evaluation = self.evaluation(question, memory)
+        layer = self.layers(attribute_to_layer_input)[0]
+        names: list[tuple[Any, ...]] = []
+
+        def run(values: Sequence[Array], rows: Array) -> list[Array]:
+            tapped = Tapped(question.method, self.forward, layer)
+            found, picked = relevance_of(tapped, question, values, rows, self._run())
+            names[:] = [one.names for one in tapped.runs[0]]
+            return [*found, picked]
+
+        batches = evaluation.stream(question.samples, question.part, run, f"relevance of {layer.name}")
+        *found, picked = evaluation.gather(batches)
+        return Answer(
+            found,
+            delta=picked.astype(np.float64) - total_of(found),
+            names=tuple(names),
+            **evaluation.state(),
+        )

@@ -1,0 +1,103 @@
+"""Layer-wise relevance propagation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.attribution.arguments import Over, Question, ask
+from workbench.attribution.base import Answer, GradientAttribution, total_of
+from workbench.attribution.propagation.composites import composite_of
+from workbench.attribution.propagation.relevance import Relevance
+from workbench.attribution.propagation.runs import relevance_of
+from workbench.core.value import new
+from workbench.tensor import Tensor
+
+__all__ = ["LRP"]
+
+Array = np.ndarray[Any, Any]
+
+
+class LRP(GradientAttribution):
+    """How much of the output's value is due to each value of the input: relevance, shared out call by call.
+
+    Each op has its own rule (`workbench.attribution.propagation.relevance`). What weighs and adds up is shared out by
+    the rule that a module has as its attribute ``rule``, or else by `composite`: a name ("epsilon", "epsilon_plus",
+    "epsilon_alpha2_beta1", "epsilon_gamma_box", with "_flat" for the first layer), one rule for all, or a function
+    ``(op, first) -> rule``. Relevance is conserved but for what biases take, which the delta shows, and for what ε
+    takes. With `softmax` "constant" the weights of a softmax take no part; with "taylor" they have AttnLRP's rule.
+
+    Source: Bach et al. (2015); Montavon et al. (2019); Achtibat et al. (2024).
+
+    >>> import workbench as wb
+    >>> weight = wb.tensor([[1.0, 2.0], [3.0, -1.0]])
+    >>> LRP(lambda x: wb.relu(x @ weight)).attribute(wb.tensor([[1.0, 1.0]]), target=0).tolist()
+    [[1.0, 3.0]]
+    """
+
+    name = "LRP"
+    multiplies_by_inputs = True
+
+    def __init__(
+        self, model: Callable[..., Any], *, composite: Any = "epsilon", softmax: str = "constant"
+    ) -> None:
+        super().__init__(model)
+        self.composite = composite_of(composite, type(self).__name__)
+        if softmax not in ("constant", "taylor"):
+            raise ValueError(f'{type(self).__name__}: softmax is "constant" or "taylor", got {softmax!r}')
+        self.softmax = softmax
+
+    def attribute(
+        self,
+        inputs: Any,
+        target: Any = None,
+        additional_forward_args: Any = None,
+        return_convergence_delta: bool = False,
+        verbose: bool = False,
+        *,
+        over: Over = None,
+        memory: int | str | None = None,
+    ) -> Any:
+        """Return the relevance, of the inputs' shape and names, and with `return_convergence_delta` the deltas [N].
+
+        The delta is ``F(x) − Σ relevance``, as Captum's: what biases and ε took. `verbose` is Captum's word, and says
+        nothing here.
+
+        Raises:
+            TypeError: inputs are not tensors.
+            DTypeError: values that have no gradients, or targets that are not whole numbers.
+            DimensionError: a target that does not fit the output.
+            ValueError: values that are not finite.
+            AutogradError: a call has no rule, or no relevance reaches the inputs.
+        """
+        question = ask(type(self).__name__, inputs, None, target, additional_forward_args)
+        return self.respond(question, self.answer(question, memory=memory), over, return_convergence_delta)
+
+    def has_convergence_delta(self) -> bool:
+        """Return that relevance adds up."""
+        return True
+
+    def compute_convergence_delta(self, attributions: Any, output: Any) -> Tensor:  # type: ignore[override]
+        """Return ``output − Σ attributions``, [N]."""
+        parts = attributions if isinstance(attributions, tuple) else (attributions,)
+        total = total_of([one.detach().numpy(force=True) for one in parts])
+        return new(output.detach().numpy(force=True).reshape(-1).astype(np.float64) - total)
+
+    def _compute(  # type: ignore[override]
+        self, question: Question, memory: int | str | None = None
+    ) -> Answer:
+        evaluation = self.evaluation(question, memory)
+
+        def run(values: Sequence[Array], rows: Array) -> list[Array]:
+            found, picked = relevance_of(self.forward, question, values, rows, self._run())
+            return [*found, picked]
+
+        *found, picked = evaluation.gather(
+            evaluation.stream(question.samples, question.part, run, "relevance")
+        )
+        return Answer(found, delta=picked.astype(np.float64) - total_of(found), **evaluation.state())
+
+    def _run(self) -> Relevance:
+        return Relevance(type(self).__name__, self.composite, self.softmax)
