@@ -55,8 +55,13 @@ from workbench.attribution.neuron.guided import NeuronDeconvolution, NeuronGuide
 from workbench.attribution.neuron.integrated_gradients import NeuronIntegratedGradients
 from workbench.attribution.noise_tunnel import NoiseTunnel, SmoothGrad
 from workbench.attribution.perturbation.ablation import FeatureAblation
+from workbench.attribution.perturbation.data_loader import DataLoaderAttribution, InputRole
 from workbench.attribution.perturbation.features import FeatureMaskWarning
 from workbench.attribution.perturbation.kernel_shap import KernelShap
+from workbench.attribution.perturbation.layer_ablation import (
+    LayerFeatureAblation,
+    LayerFeaturePermutation,
+)
 from workbench.attribution.perturbation.lime import (
     Lime,
     default_from_interp_rep_transform,
@@ -64,6 +69,8 @@ from workbench.attribution.perturbation.lime import (
 )
 from workbench.attribution.perturbation.lime_base import LimeBase
 from workbench.attribution.perturbation.linear_models import Lasso, LinearModel, LinearRegression, Ridge
+from workbench.attribution.perturbation.masks import feature_mask
+from workbench.attribution.perturbation.neuron_ablation import NeuronFeatureAblation
 from workbench.attribution.perturbation.occlusion import Occlusion
 from workbench.attribution.perturbation.permutation import FeaturePermutation
 from workbench.attribution.perturbation.shapley import ShapleyValues, ShapleyValueSampling
@@ -88,6 +95,7 @@ __all__ = [
     "Attribution",
     "AttributionResult",
     "ConvergenceWarning",
+    "DataLoaderAttribution",
     "DeepLift",
     "LRP",
     "Deconvolution",
@@ -119,6 +127,7 @@ __all__ = [
     "Forecast",
     "GradientAttribution",
     "GradientShap",
+    "InputRole",
     "InputXGradient",
     "IntegratedGradients",
     "InternalInfluence",
@@ -133,6 +142,8 @@ __all__ = [
     "LayerActivation",
     "LayerAttribution",
     "LayerConductance",
+    "LayerFeatureAblation",
+    "LayerFeaturePermutation",
     "LayerGradCam",
     "LayerGradientShap",
     "LayerGradientXActivation",
@@ -143,6 +154,7 @@ __all__ = [
     "LinearRegression",
     "NeuronAttribution",
     "NeuronConductance",
+    "NeuronFeatureAblation",
     "NeuronGradient",
     "NeuronGradientShap",
     "NeuronIntegratedGradients",
@@ -164,6 +176,7 @@ __all__ = [
     "default_from_interp_rep_transform",
     "default_perturb_func",
     "explain",
+    "feature_mask",
     "get_exp_kernel_similarity_function",
     "remove_interpretable_embedding_layer",
 ]
