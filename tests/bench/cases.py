@@ -19,6 +19,7 @@ from tests.bench.file_cases import file_cases
 from tests.bench.graph_cases import graph_cases
 from tests.bench.measure import Case, Work
 from tests.bench.observing_cases import observing_cases
+from tests.bench.perturbation_cases import perturbation_cases
 from tests.bench.quantized_cases import quantized_cases
 from tests.bench.quantized_graph_cases import quantized_graph_cases
 from tests.bench.small_calls import small_call_cases
@@ -226,6 +227,7 @@ def cases() -> Iterator[Case]:
     yield from quantized_cases()
     yield from file_cases()
     yield from quantized_graph_cases()
+    yield from perturbation_cases()
     yield from observing_cases()
     yield Case("calibration, watched live", "not watched", 1.05, _calibration(True))
     yield Case("calibration, nobody listening", "no bus at all", 1.02, _calibration(False))

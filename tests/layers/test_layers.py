@@ -95,6 +95,9 @@ DECLARED: dict[str, dict[str, str]] = {
     "workbench.data.pool": {"multiprocessing": "as above"},
     "workbench.data.worker": {"multiprocessing": "as above", "multiprocessing.connection": "as above"},
     "workbench.data.random_streams": {"numpy.random": "slow to import, and most programs never draw from it"},
+    "workbench.attribution.perturbation.masks": {
+        "skimage.segmentation": "not needed by the package, slow to import, used when superpixels are asked for"
+    },
     "workbench.interop.cupy": {"cupy": "installed by few, and not needed until the device cuda is asked for"},
     "workbench.interop.einops": {
         "einops._backends": "not needed by the package: reached when the program has imported it"

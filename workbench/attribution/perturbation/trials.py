@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.arguments import Question
-from workbench.attribution.evaluation import Evaluation
+from workbench.attribution.evaluation import MOST_ROWS, Evaluation
 from workbench.attribution.target import select
 from workbench.base.errors import DimensionError
 from workbench.core.dispatch import no_grad
@@ -19,6 +19,10 @@ __all__ = ["Trials", "check_count"]
 Array = np.ndarray[Any, Any]
 Rows = Callable[[Array, Array], Sequence[Array]]
 """From numbers of perturbations [rows] and of samples [rows] to perturbed inputs, one array [rows, …] an input."""
+
+
+BATCH_BYTES = 5 << 18
+"""Large inputs go through a model as many at once as have so many bytes: its values then stay near the processor."""
 
 
 class Trials:
@@ -55,6 +59,13 @@ class Trials:
             evaluation.internal_batch_size = 1
         elif perturbations_per_eval > 1:
             evaluation.internal_batch_size = perturbations_per_eval * self.question.samples
+        elif self._large_rows() < MOST_ROWS:
+            evaluation.internal_batch_size = self._large_rows()
+
+    def _large_rows(self) -> int:
+        """Return how many rows of the inputs' size are enough for a batch."""
+        inputs = self.question.inputs
+        return int(max(1, BATCH_BYTES // sum(one.payload.nbytes // len(one.payload) for one in inputs)))
 
     def at_inputs(self) -> Array:
         """Return the model's values for the inputs themselves, of `output_shape`."""
