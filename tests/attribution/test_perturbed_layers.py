@@ -42,6 +42,14 @@ def test_a_layer_loses_its_parts() -> None:
     )
 
 
+def test_further_arguments_go_along_with_their_samples() -> None:
+    model, x, scale = network(), wb.rand(5, 4), wb.rand(5, 1)
+    method = LayerFeatureAblation(lambda x, scale: model(x) * scale, model[1])
+    found = method.attribute(x, target=1, additional_forward_args=scale)
+    plain = LayerFeatureAblation(model, "1").attribute(x, target=1)
+    np.testing.assert_allclose(found.numpy(), (plain * scale).numpy(), rtol=1e-4, atol=1e-6)
+
+
 def test_a_layers_values_are_permuted() -> None:
     model, x = network(), wb.rand(6, 4)
     found = LayerFeaturePermutation(model, "1").attribute(x, target=0)
