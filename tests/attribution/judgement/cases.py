@@ -198,4 +198,51 @@ def concepts(lib: Any, attribution: Any) -> dict[str, Any]:
     }
 
 
-ALL = (infidelity, sensitivity, attacks, searches, concepts)
+class Examples:
+    """Training examples."""
+
+    def __init__(self, inputs: Any, labels: Any) -> None:
+        self.inputs, self.labels = inputs, labels
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, row: int) -> Any:
+        return self.inputs[row], self.labels[row]
+
+
+def influence(lib: Any, attribution: Any) -> dict[str, Any]:
+    """TracIn of all parameters and of the last layer, and influence functions by the whole Hessian."""
+    rooms = attribution.influence
+    random = np.random.default_rng(2)
+    model = lib.nn.Sequential(lib.nn.Linear(3, 2), lib.nn.Tanh(), lib.nn.Linear(2, 3)).double().eval()
+    weights = {"0.weight": (2, 3), "0.bias": (2,), "2.weight": (3, 2), "2.bias": (3,)}
+    states = [{name: random.normal(size=shape) for name, shape in weights.items()} for _ in range(2)]
+
+    def load(model: Any, checkpoint: str) -> float:
+        state = states[int(checkpoint)]
+        model.load_state_dict({name: lib.tensor(value) for name, value in state.items()})
+        return 0.5 + int(checkpoint)
+
+    data = Examples(lib.tensor(random.normal(size=(7, 3))), lib.tensor([0, 1, 2, 2, 1, 0, 1]))
+    inputs = (lib.tensor(VECTORS), lib.tensor([2, 0, 1, 1]))
+    none, total, mean = (lib.nn.CrossEntropyLoss(reduction=one) for one in ("none", "sum", "mean"))
+    slow = rooms.TracInCP(model, data, ["0", "1"], load, loss_fn=none, batch_size=3)
+    meant = rooms.TracInCP(model, data, ["0", "1"], load, ["2"], mean, 3, sample_wise_grads_per_batch=True)
+    fast = rooms.TracInCPFast(model, "2", data, ["0", "1"], load, loss_fn=total, batch_size=3)
+    naive = rooms.NaiveInfluenceFunction(
+        model, data, "1", load, None, none, 3, projection_dim=6, hessian_inverse_tol=1e-2
+    )
+    found: dict[str, Any] = {}
+    for name, one in (("slow", slow), ("meant", meant), ("fast", fast), ("naive", naive)):
+        found[f"{name} all"] = one.influence(inputs)
+        found[f"{name} own"] = one.self_influence()
+        for proponents in (True, False):
+            best = one.influence(inputs, k=2, proponents=proponents)
+            found[f"{name} {proponents} which"], found[f"{name} {proponents} how much"] = best
+    found["slow together"] = slow.influence(inputs, aggregate=True)
+    found["slow quantities"] = slow.compute_intermediate_quantities(inputs)
+    return {f"influence {name}": one.detach().numpy() for name, one in found.items()}
+
+
+ALL = (infidelity, sensitivity, attacks, searches, concepts, influence)

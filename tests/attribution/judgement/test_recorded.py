@@ -12,10 +12,12 @@ import pytest
 
 import workbench as wb
 from tests.attribution.judgement.cases import ALL
-from workbench.attribution import concept, metrics, robust
+from workbench.attribution import concept, influence, metrics, robust
 
 FILE = Path(__file__).with_name("captum.npz")
-OURS = SimpleNamespace(attr=wb.attribution, metrics=metrics, robust=robust, concept=concept)
+OURS = SimpleNamespace(
+    attr=wb.attribution, metrics=metrics, robust=robust, concept=concept, influence=influence
+)
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.__name__)

@@ -12,19 +12,26 @@ import pytest
 
 import workbench as wb
 from tests.attribution.judgement.cases import ALL
-from workbench.attribution import concept, metrics, robust
+from workbench.attribution import concept, influence, metrics, robust
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("captum")
 
 import captum.attr  # noqa: E402
 import captum.concept  # noqa: E402
+import captum.influence  # noqa: E402
 import captum.metrics  # noqa: E402
 import captum.robust  # noqa: E402
 
-OURS = SimpleNamespace(attr=wb.attribution, metrics=metrics, robust=robust, concept=concept)
+OURS = SimpleNamespace(
+    attr=wb.attribution, metrics=metrics, robust=robust, concept=concept, influence=influence
+)
 THEIRS = SimpleNamespace(
-    attr=captum.attr, metrics=captum.metrics, robust=captum.robust, concept=captum.concept
+    attr=captum.attr,
+    metrics=captum.metrics,
+    robust=captum.robust,
+    concept=captum.concept,
+    influence=captum.influence,
 )
 
 

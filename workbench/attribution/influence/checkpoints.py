@@ -1,0 +1,69 @@
+"""Checkpoints of a training: found, read, and the model put back as it was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from workbench.interop.safetensors import load_file
+from workbench.interop.serialization import load
+from workbench.nn import Module
+
+__all__ = ["found_checkpoints", "keeping", "load_checkpoint"]
+
+
+def found_checkpoints(method: str, checkpoints: Any) -> list[Any]:
+    """Return the checkpoints of a folder, by name, with numbers in their order; of a list of paths so, too.
+
+    Raises:
+        ValueError: there are none.
+    """
+    if isinstance(checkpoints, str | Path):
+        found: list[Any] = [str(one) for one in Path(checkpoints).glob("*")]
+    elif isinstance(checkpoints, Iterable):
+        found = list(checkpoints)
+    else:
+        raise TypeError(
+            f"{method}: checkpoints are a folder, or a list of paths, got {type(checkpoints).__name__}"
+        )
+    if not found:
+        raise ValueError(f"{method}: there are no checkpoints in {checkpoints!r}")
+    if all(isinstance(one, str) for one in found):
+        return sorted(found, key=_in_order)
+    return found
+
+
+def _in_order(path: str) -> list[tuple[int, int, str]]:
+    return [(0, int(one), "") if one.isdigit() else (1, 0, one) for one in re.split("([0-9]+)", path)]
+
+
+def load_checkpoint(model: Module, path: Any) -> float:
+    """Load the state that a file holds into a model; return its ``learning_rate``, 1 where it has none.
+
+    The file is one of `workbench.save` or of PyTorch's, or safetensors; nothing in it is run.
+
+    Raises:
+        TypeError: the file holds no state.
+    """
+    state: Any = load_file(path) if str(path).endswith(".safetensors") else load(path)
+    if not isinstance(state, dict):
+        raise TypeError(f"{path} holds a {type(state).__name__}, and no state of a model by names")
+    state = dict(state)
+    rate = float(state.pop("learning_rate", 1.0))
+    # As parallel training saves it.
+    whole = {name.removeprefix("module."): value for name, value in state.items()}
+    model.load_state_dict(whole)
+    return rate
+
+
+@contextmanager
+def keeping(model: Module) -> Iterator[None]:
+    """Put a model's state back afterwards."""
+    before = {name: value.detach().clone() for name, value in model.state_dict().items()}
+    try:
+        yield
+    finally:
+        model.load_state_dict(before)
