@@ -44,6 +44,12 @@ def test_an_attribution_of_a_spectrogram() -> None:
         assert np.flatnonzero(above.collections[0].get_array().ravel()).tolist() == list(range(2000, 3000))
 
 
+def test_a_tone_between_two_frequencies_stays_where_it_is() -> None:
+    wave = np.sin(2 * np.pi * 1015.625 * np.arange(4000) / 8000)
+    (spectrogram, _) = sound(wave, wave, 8000)[1][1].get_images()
+    assert np.asarray(spectrogram.get_array())[64:].max() < -70
+
+
 @pytest.mark.filterwarnings("ignore:the attributions are nearly zero")
 def test_silence_and_short_sounds() -> None:
     for wave in (np.zeros(10), np.full(300, np.nan), np.ones(1, np.float16)):
