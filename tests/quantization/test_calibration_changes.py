@@ -261,3 +261,21 @@ def test_training_goes_on_with_another_observer() -> None:
     model(x)
     assert type(calibration["0.weight"]) is q.MovingAveragePerChannelMinMaxObserver
     assert q.convert(model.eval())(x).shape == (16, 2)
+
+
+@pytest.mark.parametrize("name", ["0.output", "0.weight"])
+def test_bits_that_are_chosen_back_are_those_of_the_beginning(name: str) -> None:
+    mapping = wb.quantization.get_default_qconfig("x86")
+    model = wb.nn.Sequential(wb.nn.Linear(6, 5), wb.nn.ReLU()).eval()
+    prepared = wb.quantization.prepare(model, mapping)
+    prepared(wb.randn(16, 6))
+    calibration = prepared.calibration
+    first = factory_of(calibration[name])
+    code, bits = calibration.code(), calibration[name].bits
+    calibration.choose(name, bits=4)
+    assert factory_of(calibration[name]) != first
+    calibration.choose(name, bits=bits)
+    assert factory_of(calibration[name]) == first
+    assert calibration.code() == code
+    calibration.choose("0.output", rule="kl")
+    assert calibration["0.output"].reduce_range

@@ -158,3 +158,26 @@ def test_refusals(x: Any) -> None:
     calibration = q.Calibration(model, x)
     # Weights are known; what flows is not yet.
     assert {one.name for one in calibration.damage()} == {"first.weight", "second.weight"}
+
+
+def test_another_observer_of_a_weight_makes_only_its_own_damage_stale() -> None:
+    wb.manual_seed(0)
+    model = wb.nn.Sequential(wb.nn.Linear(6, 5), wb.nn.ReLU(), wb.nn.Linear(5, 3)).eval()
+    x = wb.randn(16, 6)
+    prepared = q.prepare(model)
+    prepared(x)
+    calibration = q.Calibration(prepared, evaluate=x)
+    before = {one.name: one.sqnr for one in calibration.damage()}
+    damages: Any = calibration.damages
+    calibration.choose("0.weight", bits=4)
+    assert damages.progress == (len(before) - 1, len(before))
+    after = {one.name: one.sqnr for one in calibration.damage()}
+    assert [name for name in before if before[name] != after[name]] == ["0.weight"]
+    calibration.choose("0.weight", bits=7)
+    assert damages.progress == (len(before) - 1, len(before))
+    # What trains is another model.
+    weight = prepared.module[2].weight
+    with wb.no_grad():
+        weight += 0.1
+    prepared.module[2].weight_post_process(weight)
+    assert damages.progress == (0, len(before))

@@ -280,3 +280,63 @@ class _Infinite(nn.Module):
 
     def forward(self, x: Any) -> Any:
         return self.fc(x) / 0.0
+
+
+class TwoInputs(wb.nn.Module):
+    """Scores of two inputs, and of a third where it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left, self.right = wb.nn.Linear(6, 8), wb.nn.Linear(4, 8)
+        self.out = wb.nn.Linear(8, 3)
+
+    def forward(self, left: Any, right: Any) -> Any:
+        return self.out((self.left(left) + self.right(right)).relu())
+
+
+def test_models_of_several_inputs_are_given_tuples_or_dicts() -> None:
+    wb.manual_seed(3)
+    model = TwoInputs().eval()
+    a, b, labels = wb.randn(24, 6), wb.randn(24, 4), wb.randint(0, 3, (24,))
+    wanted = [(one.name, one.alone.sqnr) for one in q.sensitivity(model, [((a, b), labels)], progress=False)]
+    assert len(wanted) > 2
+    for data in (
+        ((a, b), labels),
+        [([a, b],)],
+        {"left": a, "right": b},
+        [({"right": b, "left": a}, labels)],
+    ):
+        found = q.sensitivity(model, data, progress=False)
+        assert [(one.name, one.alone.sqnr) for one in found] == wanted
+    mixed = q.mixed_precision(model, [((a, b),)], size=290, progress=False)
+    assert mixed.loss.sqnr > 5
+    timed = q.mixed_precision(model, [((a, b),)], bit_operations=1e9, progress=False)
+    assert timed.loss.sqnr >= mixed.loss.sqnr
+    told = q.report(model, {"left": a, "right": b}, progress=False)
+    assert {point.name for point in told.points} >= {"left", "right", "out"}
+    assert told.model(a, b).shape == (24, 3)
+    better = q.correct_bias(told.model, model, [((a, b),)])
+    assert better(a, b).shape == (24, 3)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"left": 1, "rigth": 2}, "no 'rigth': did you mean 'right'"),
+        ({"right": 2}, r"\(left, right\): 'left' is missing"),
+        ([(1, 2, 3)], "batch 0 is a tuple: a batch is a tensor, or a pair"),
+        ([((1, 2), "yes")], "labels of type str"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused(data: Any, words: str) -> None:
+    tensors = {1: wb.ones(2, 6), 2: wb.ones(2, 4), 3: wb.ones(2)}
+
+    def made(one: Any) -> Any:
+        if isinstance(one, dict):
+            return {key: made(value) for key, value in one.items()}
+        if isinstance(one, tuple | list):
+            return type(one)(made(value) for value in one)
+        return tensors.get(one, one)
+
+    with pytest.raises(wb.QuantizationError, match=words):
+        q.sensitivity(TwoInputs().eval(), made(data), progress=False)

@@ -80,11 +80,17 @@ class Damages:
         self._busy = False
         self._known: dict[str, tuple[tuple[int, ...], float]] = {}
         self._weights = [point for point in points if point.layer is not None]
+        self._skipped: dict[str, int] = {}
+        """How far the counts of what an observer saw are ahead of those of the one that it stands for."""
         self._twin: Any = None
         self._held: tuple[tuple[int, ...], Any, dict[Node, Any]] | None = None
 
     def follow(self, old: ObserverBase, new: ObserverBase) -> None:
         """Go by `new`, which was put in the place of `old`."""
+        for point in self._weights:
+            if point.observer is old:
+                ahead = new.data_version - old.data_version
+                self._skipped[point.name] = self._skipped.get(point.name, 0) + ahead
         self.points = {point.name: point for point in followed([*self.points.values()], old, new)}
         self._weights = followed(self._weights, old, new)
 
@@ -104,7 +110,10 @@ class Damages:
         return len(self.points) - len(self._stale()), len(self.points)
 
     def _trained(self) -> tuple[int, ...]:
-        return tuple(point.observer.data_version for point in self._weights)
+        """Numbers that change when a weight does, and not when another observer is chosen for it."""
+        return tuple(
+            point.observer.data_version - self._skipped.get(point.name, 0) for point in self._weights
+        )
 
     def _stale(self) -> list[Point]:
         """The points that are to be looked at, those first that nothing is known of, then those that waited longest."""

@@ -158,7 +158,7 @@ def reset_by(observer: ObserverBase, **chosen: Any) -> PartialObserver:
     given: dict[str, Any] = {}
     given |= {name: known.settings[name] for name in ("dtype", "eps", "bins") if name in known.settings}
     given["qscheme"] = _SCHEMES[after.per_channel, after.symmetric]
-    given |= _limits(observer.scheme, after.bits)
+    given |= _limits(observer.scheme, after.bits, after.symmetric)
     if searching:
         given["search"] = after.rule
     else:
@@ -170,12 +170,18 @@ def reset_by(observer: ObserverBase, **chosen: Any) -> PartialObserver:
     return PartialObserver(kind, given)
 
 
-def _limits(scheme: Scheme, bits: int) -> dict[str, int]:
-    """The limits of so many bits: those that are there where the bits stay, none where they are the type's own."""
+def _limits(scheme: Scheme, bits: int, symmetric: bool) -> dict[str, Any]:
+    """What says limits of so many bits: those that are there where the bits stay, as shortly as they can be said."""
     least, most = scheme.quant_min, scheme.quant_max
     signed = code_range(scheme.dtype)[0] < 0
     if bits != scheme.bits:
         least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
-    if (least, most) == code_range(scheme.dtype):
+    low, high = code_range(scheme.dtype)
+    if (least, most) == (low, high):
         return {}
+    # A bit that was left free at the beginning is free again when a person comes back to as many.
+    chosen = scheme.customized and bits == scheme.bits and scheme.qscheme.symmetric == symmetric
+    # Unsigned codes that are symmetric have no such bit: their limits are said.
+    if (least, most) == (low // 2, high // 2) and not chosen and (signed or not symmetric):
+        return {"reduce_range": True}
     return {"quant_min": least, "quant_max": most}

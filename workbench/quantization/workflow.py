@@ -89,18 +89,18 @@ def _inputs(batch: Any) -> Any:
     return found
 
 
-def fuse_automatically(model: Module, inputs: Any) -> Module:
+def fuse_automatically(model: Module, *inputs: Any) -> Module:
     """Return a copy of `model` with everything fused that can be, found by calling it once with `inputs`.
 
     What a model does between its modules is not seen, so the fused model is called, too: where it gives other
     numbers, it is not used.
     """
-    groups = find_patterns(model, inputs)
+    groups = find_patterns(model, *inputs)
     if not groups:
         return model
     fused = fuse_modules(model, groups)
     with dispatch.no_grad():
-        expected, found = model(inputs), fused(inputs)
+        expected, found = model(*inputs), fused(*inputs)
     pairs = zip(_several(expected), _several(found), strict=True)
     # Folding changes the last digits only, far beyond 60 dB; a model that computes something in between loses
     # more.

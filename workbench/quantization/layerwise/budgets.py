@@ -60,7 +60,7 @@ def layer_bytes(simulated: Simulated, part: Part, choice: str) -> float:
     return float(beside + (-(-part.weights // 2) if choice == "int4" else part.weights))
 
 
-def products(simulated: Simulated, sample: Any) -> dict[str, int]:
+def products(simulated: Simulated, sample: tuple[Any, ...]) -> dict[str, int]:
     """Return how many products each layer with a weight computes for one sample, in codes or not."""
     sizes: dict[Node, tuple[int, ...]] = {}
 
@@ -98,7 +98,7 @@ def budget_of(simulated: Simulated, batches: list[Batch], model: Any, limits: di
         return _size(simulated, float(limit))
     if name == "time":
         return _time(simulated, batches, model, float(limit))
-    counts = products(simulated, batches[0].inputs[:1])
+    counts = products(simulated, batches[0].sample)
     return Budget(
         name, "bit operations", float(limit), 0.0,
         lambda part, choice: float(counts[part.name] * _BITS[choice][0] * _BITS[choice][1]), si,
@@ -129,24 +129,24 @@ class _Timed(Interpreter):
         return result
 
 
-def _seconds(module: GraphModule, inputs: Any) -> dict[str, float]:
+def _seconds(module: GraphModule, arguments: tuple[Any, ...]) -> dict[str, float]:
     """Return the median seconds of each node over some runs, after one that warms up."""
     rounds = []
     with dispatch.no_grad():
         for _ in range(_REPEATS + 1):
             timed = _Timed(module)
-            timed.run(inputs)
+            timed.run(*arguments)
             rounds.append(timed.seconds)
     return {name: statistics.median(one[name] for one in rounds[1:]) for name in rounds[0]}
 
 
 def _time(simulated: Simulated, batches: list[Batch], model: Any, limit: float) -> Budget:
-    inputs = batches[0].inputs
-    floats = _seconds(simulated.module, inputs)
-    prepared = prepare_fx(model, simulated.given, (inputs[:1],))
+    arguments = batches[0].arguments
+    floats = _seconds(simulated.module, arguments)
+    prepared = prepare_fx(model, simulated.given, batches[0].sample)
     with dispatch.no_grad():
-        prepared(inputs)
-    integers = _seconds(convert_fx(prepared), inputs)
+        prepared(*arguments)
+    integers = _seconds(convert_fx(prepared), arguments)
     named = {
         part.name: [node.name for node in part.nodes] for part in simulated.parts if part.layer is not None
     }

@@ -174,7 +174,7 @@ def mixed_precision(
     """
     _check_choices(choices)
     limits = {"size": size, "time": time, "bit_operations": bit_operations}
-    batches = batches_of(data)
+    batches = batches_of(data, model)
     given = get_default_qconfig_mapping("onednn") if qconfig_mapping is None else qconfig_mapping
     simulated = Simulated(model, as_mapping(given), batches)
     budget = budget_of(simulated, batches, model, limits)

@@ -177,7 +177,7 @@ def _in_float(trials: _Trials, worst: list[Part], told: dict[str, PointFigures])
 def _equalized(model: Module, trials: _Trials, batches: list[Batch]) -> Iterator[Advice]:
     mapping: QConfigMapping = trials.simulated.given
     try:
-        changed = equalize(model, batches[0].inputs[:1])
+        changed = equalize(model, *batches[0].sample)
     except QuantizationError:  # no two layers follow one another so
         return
     other = Simulated(changed, mapping, batches)
@@ -192,8 +192,8 @@ def _corrected(model: Module, trials: _Trials, integer: Any) -> Iterator[Advice]
     if sum(part.layer is not None for part in trials.simulated.parts) > MOST_LAYERS:
         return
     corrected = correct_bias(integer, model, trials.batches)
-    outputs = [corrected(batch.inputs) for batch in trials.batches]
-    before = trials.judge.loss([_tensor(integer(batch.inputs)) for batch in trials.batches]).sqnr
+    outputs = [corrected(*batch.arguments) for batch in trials.batches]
+    before = trials.judge.loss([_tensor(integer(*batch.arguments)) for batch in trials.batches]).sqnr
     after = trials.judge.loss([_tensor(one) for one in outputs]).sqnr
     yield Advice(
         "", "codes move the means of layers' outputs", "correcting biases",

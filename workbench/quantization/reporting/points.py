@@ -132,9 +132,9 @@ def measure(simulated: Simulated, batches: list[Batch]) -> dict[Node, Values]:
     found = {node: Values() for node in simulated.points()}
     for batch in batches:
         plain: dict[Node, Any] = {}
-        simulated.run(batch.inputs, watch=_into(plain, found))
+        simulated.run(batch.arguments, watch=_into(plain, found))
         coded: dict[Node, Any] = {}
-        simulated.run(batch.inputs, simulated.everything(), watch=_into(coded, found))
+        simulated.run(batch.arguments, simulated.everything(), watch=_into(coded, found))
         for node, values in found.items():
             rounded = simulated.quantized(node, plain[node]).dequantize()
             after = simulated.quantized(node, coded[node]).dequantize()

@@ -183,7 +183,7 @@ def report(
     >>> [point.name for point in found.points][1:]
     ['0', '2']
     """
-    batches = batches_of(data)
+    batches = batches_of(data, model)
     mapping = as_mapping(
         get_default_qconfig_mapping("onednn") if qconfig_mapping is None else qconfig_mapping
     )
@@ -191,33 +191,33 @@ def report(
     judge = Judge(batches, simulated.outputs(batches))
     integer = _integer(model, mapping, batches)
     with dispatch.no_grad():
-        made = judge.loss([_first(integer(batch.inputs)) for batch in batches])
+        made = judge.loss([_first(integer(*batch.arguments)) for batch in batches])
         whole = judge.loss(simulated.outputs(batches, simulated.everything()))
         values = measure(simulated, batches)
         costs = {
             part.name: judge.loss(simulated.outputs(batches, {part.name: None})).sqnr
             for part in bar(simulated.parts, "report", unit="layer", disable=not progress, leave=False)
         }
-        counts = products(simulated, batches[0].inputs[:1])
+        counts = products(simulated, batches[0].sample)
         points = [_point(simulated, node, one, costs, counts) for node, one in values.items()]
         told = advise(model, simulated, batches, judge, whole, values, points, integer) if advice else []
     totals = Totals(
         type(model).__name__,
-        sum(batch.inputs.shape[0] for batch in batches),
+        sum(batch.samples for batch in batches),
         made,
         judge.accuracy,
         (model_size(model), model_size(integer)),
-        summary(simulated.module, batches[0].inputs[:1]).total.flops,
+        summary(simulated.module, *batches[0].sample).total.flops,
         2.0 * sum(counts[part.name] for part in simulated.parts if part.layer is not None),
     )
     return Report(points, told, totals, integer)
 
 
 def _integer(model: Module, mapping: Any, batches: list[Batch]) -> Any:
-    prepared = prepare_fx(model, mapping, (batches[0].inputs[:1],))
+    prepared = prepare_fx(model, mapping, batches[0].sample)
     with dispatch.no_grad():
         for batch in batches:
-            prepared(batch.inputs)
+            prepared(*batch.arguments)
     return convert_fx(prepared)
 
 

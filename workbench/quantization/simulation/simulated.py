@@ -112,7 +112,7 @@ class Simulated:
     def __init__(self, model: Module, mapping: QConfigMapping, batches: list[Batch]) -> None:
         self.given = mapping
         # What a graph does is seen on one sample.
-        self.module, said, self.configs = configured_graph(model, mapping, (batches[0].inputs[:1],))
+        self.module, said, self.configs = configured_graph(model, mapping, batches[0].sample)
         self.said: dict[Node, Statement] = said
         self.full = self.plan(None)
         calls: dict[str, list[Node]] = {}
@@ -181,7 +181,7 @@ class Simulated:
                 observer(result)
 
         for batch in batches:
-            self.run(batch.inputs, watch=watch)
+            self.run(batch.arguments, watch=watch)
 
     def observer(self, node: Node) -> ObserverBase | None:
         """Return the observer of a value; None for what shares another's, and for what is no number."""
@@ -234,7 +234,13 @@ class Simulated:
 
     # ------------------------------------------------------------------------------------------ running
 
-    def run(self, inputs: Any, chosen: Mapping[str, Any] | None = None, *, watch: Watch | None = None) -> Any:
+    def run(
+        self,
+        inputs: Any,
+        chosen: Mapping[str, Any] | None = None,
+        *,
+        watch: Watch | None = None,
+    ) -> Any:
         """Return the output where the parts in `chosen` are in codes, each by a qconfig (None: its own)."""
         picked = {node: part for part in self.parts if chosen and part.name in chosen for node in part.nodes}
         made = self.plan(set(picked))
@@ -243,13 +249,14 @@ class Simulated:
             for node, part in picked.items()
             if part.layer is not None
         }
+        given = inputs if isinstance(inputs, tuple) else (inputs,)
         with dispatch.no_grad():
-            found = _Run(self, made, weights, watch, codes=chosen is not None).run(inputs)
+            found = _Run(self, made, weights, watch, codes=chosen is not None).run(*given)
         return map_aggregate(found, _numbers)
 
     def outputs(self, batches: list[Batch], chosen: Mapping[str, Any] | None = None) -> list[Any]:
         """Return the model's output for each batch; of several results the first."""
-        found = [self.run(batch.inputs, chosen) for batch in batches]
+        found = [self.run(batch.arguments, chosen) for batch in batches]
         return [one if isinstance(one, Value) else one[0] for one in found]
 
     def everything(self) -> dict[str, Any]:

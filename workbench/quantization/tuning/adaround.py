@@ -86,7 +86,7 @@ def adaround(
     require_prepared(prepared, "adaround")
     setting = _Setting(steps, batch_size, learning_rate, regularization, seed, memory_limit)
     _check(setting)
-    batches = batches_of(data)
+    batches = batches_of(data, prepared)
     made, before = copy.deepcopy(prepared), copy.deepcopy(prepared)
     waiting = {place.path: place for place in _chosen(made, layers)}
     while waiting:
@@ -133,7 +133,7 @@ def _next(model: Any, waiting: dict[str, Place], batches: list[Batch]) -> str:
         for path, place in waiting.items()
     }
     with paused(), watching(hooks):
-        model(batches[0].inputs[:1])
+        model(*batches[0].sample)
     if not called:
         raise QuantizationError(
             f"{', '.join(waiting)} was never called: leave it out by layers=…, or pass data that reach it"
@@ -153,21 +153,21 @@ def _samples(
         for number, batch in enumerate(batches):
             given: list[Array] = []
             wanted: list[Array] = []
-            count = batch.inputs.shape[0]
+            count = batch.samples
             with watching({
                 place.layer: lambda layer, arguments, output, into=given: into.append(_numbers(arguments[0])),
                 twin: lambda layer, arguments, output, into=wanted: into.append(_numbers(output)),
             }):  # fmt: skip
-                made(batch.inputs)
-                before(batch.inputs)
+                made(*batch.arguments)
+                before(*batch.arguments)
             x, y = (np.concatenate(several) for several in (given, wanted))
             if not (np.isfinite(x).all() and np.isfinite(y).all()):
                 raise QuantizationError(
                     f"{place.path} was given NaN or infinite values: no rounding can be fitted to them"
                 )
             if not kept.size:
-                kept = _drawn(place.path, sum(one.inputs.shape[0] for one in batches), x, y, count, setting)
-            start = sum(one.inputs.shape[0] for one in batches[:number])
+                kept = _drawn(place.path, sum(one.samples for one in batches), x, y, count, setting)
+            start = sum(one.samples for one in batches[:number])
             here = np.resize(kept[start : start + count], len(x)) if count else np.zeros(len(x), bool)
             inputs.append(x[here])
             outputs.append(y[here])

@@ -65,7 +65,7 @@ def correct_bias(model: Module, float_model: Module, data: Any) -> Any:
     if not isinstance(float_model, Module):
         raise QuantizationError(f"the model before is a module, and {type(float_model).__name__} was given")
     require_use(float_model)
-    batches = batches_of(data)
+    batches = batches_of(data, model)
     made = copy.deepcopy(model)
     prepared = is_prepared(made)
     if prepared:
@@ -74,9 +74,9 @@ def correct_bias(model: Module, float_model: Module, data: Any) -> Any:
     integer = _converted(made) if prepared else made
     with dispatch.no_grad():
         before = (
-            float_graph(float_model, batches[0].inputs)
+            float_graph(float_model, *batches[0].arguments)
             if by_graph
-            else fuse_automatically(float_model, batches[0].inputs)
+            else fuse_automatically(float_model, *batches[0].arguments)
         )
     pairs = _pairs(integer, before)
     wanted = _means({path: weighted_layer(layer) for path, (_, layer) in pairs.items()}, before, batches)
@@ -148,7 +148,7 @@ def _means(
 
     with paused(), watching({layer: hook(path) for path, layer in layers.items()}):
         for batch in batches:
-            model(batch.inputs)
+            model(*batch.arguments)
     missed = [path for path in layers if not counts.get(path)]
     if missed:
         raise QuantizationError(
