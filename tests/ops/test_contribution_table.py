@@ -7,8 +7,11 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+from workbench.attribution.propagation.composites import composite_of
 from workbench.attribution.propagation.differences import Explained, Reference
+from workbench.attribution.propagation.relevance import Relevance
 from workbench.autograd import grad
+from workbench.base.errors import AutogradError
 from workbench.core import Absent, Op, Sample, table
 from workbench.core.contribution import Contribution, Kind
 from workbench.core.dispatch import enable_grad, interpreting, no_grad
@@ -114,3 +117,49 @@ def test_shares_add_up(op: Op) -> None:
         wanted = sum(float(one.sum()) for one in parts)
         size = sum(float(np.abs(one).sum()) for one in parts)
         assert abs(given - wanted) <= KINKED.get(op.name, 1e-8) * max(size, 1e-3), (op.name, given, wanted)
+
+
+def conserves(op: Op, sample: Sample) -> bool:
+    """Say whether what comes out is made of one value each, and no number stands beside them."""
+    rule = op.contribution
+    assert isinstance(rule, Contribution)
+    alone = sum(is_real(one) for one in sample.inputs) == 1
+    return rule.kind == "elementwise" and alone and rule.relevance is None
+
+
+def shared(op: Op, values: list[Any], sample: Sample, leaves: list[Any]) -> list[Any]:
+    """Return the outputs of a run that shares out relevance; none where that is refused by name."""
+    run = Relevance("LRP", composite_of("epsilon", "LRP"))
+    run.follow(leaves)
+    with enable_grad(), interpreting(run):
+        try:
+            return outputs(op(*values, **sample.params))
+        except AutogradError as error:
+            if "no rule for" not in str(error):
+                raise
+            return []
+
+
+@pytest.mark.parametrize("op", SHARED, ids=lambda op: op.name)
+def test_relevance_is_conserved_or_refused(op: Op) -> None:
+    for sample in op.samples():
+        if not any(is_real(one) for one in sample.inputs):
+            continue
+        names = sample.names or (None,) * len(sample.inputs)
+        values = [
+            new(one, name) if isinstance(one, np.ndarray) else one
+            for one, name in zip(sample.inputs, names, strict=True)
+        ]
+        pairs = zip(values, sample.inputs, strict=True)
+        leaves = [value.requires_grad_() for value, one in pairs if is_real(one)]
+        ends = [one for one in shared(op, values, sample, leaves) if one._requires_grad][:1]
+        if not ends:
+            continue
+        relevance = np.asarray(np.random.default_rng(0).normal(size=ends[0].payload.shape))
+        found = grad(ends, leaves, [new(relevance, ends[0]._names)], allow_unused=True)
+        arrived = [one.payload for one in found if one is not None]
+        assert all(np.isfinite(one).all() for one in arrived), op.name
+        if conserves(op, sample):
+            np.testing.assert_allclose(
+                sum(one.sum() for one in arrived), relevance.sum(), rtol=1e-6, atol=1e-8
+            )

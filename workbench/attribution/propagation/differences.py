@@ -55,6 +55,7 @@ class Explained(Propagation):
         inputs: tuple[Any, ...],
         params: dict[str, Any],
         followed: tuple[bool, ...],
+        results: Any = None,
     ) -> Any:
         """Run a call; what it is to be compared with comes later."""
         waiting = Waiting(op, rule, params, followed)
@@ -75,7 +76,7 @@ class Explained(Propagation):
             waiting.kept = self.keep(*inputs, *outs)
             return lambda *gradients: _share(self, waiting, gradients)
 
-        return self.recorded(op, inputs, params, followed, back)
+        return self.recorded(op, inputs, params, followed, back, results)
 
 
 class Reference(Propagation):
@@ -93,6 +94,7 @@ class Reference(Propagation):
         inputs: tuple[Any, ...],
         params: dict[str, Any],
         followed: tuple[bool, ...],
+        results: Any = None,
     ) -> Any:
         """Run a call, and complete the one that stands at the same place of the run on the inputs."""
         waiting = next(self.pending, None)
@@ -100,8 +102,9 @@ class Reference(Propagation):
             raise self.parted(waiting, op)
         if op.view:
             return apply(op, *inputs, **params)
-        with no_grad():
-            results = apply(op, *inputs, **params)
+        if results is None:
+            with no_grad():
+                results = apply(op, *inputs, **params)
         several = results if isinstance(results, tuple) else (results,)
         self.complete(waiting, inputs, several)
         if several[0].payload.dtype.kind in "fcV":

@@ -8,6 +8,7 @@ several outputs are the engine's.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,11 +17,12 @@ import numpy as np
 
 from workbench.autograd.custom_function_calls import recorded_op
 from workbench.base.errors import AutogradError
+from workbench.base.quantized_array import PackedArray, QuantizedArray
 from workbench.base.source_location import calling_frame, place
 from workbench.core.bases import next_serial
-from workbench.core.contribution import Contribution
+from workbench.core.contribution import ELEMENTWISE, Contribution
 from workbench.core.dispatch import apply, interpreting, no_grad
-from workbench.core.op import Absent, Op, Saves
+from workbench.core.op import Absent, Op, Saves, ops, table
 from workbench.core.tape import Call, alias, record
 from workbench.core.value import Abstract, Value, new
 from workbench.core.views import asks
@@ -42,6 +44,8 @@ class Propagation(ABC):
         self.inputs: set[int] = set()
         self.kept: list[Kept] = []
         self.start = next_serial()
+        self.shadows: dict[int, tuple[Any, Any]] = {}
+        """Values of codes by identity, each with the real numbers that it stands for, which are followed."""
 
     def follow(self, values: Sequence[Any]) -> None:
         """Follow what is made of these values, which are leaves that ask for gradients."""
@@ -61,6 +65,8 @@ class Propagation(ABC):
         # What the tape makes again of views and changes in place has no numbers, and only moves.
         if any(isinstance(one, Value) and isinstance(one.payload, Abstract) for one in inputs):
             return apply(op, *inputs, **params)
+        if self.shadows and any(id(one) in self.shadows for one in inputs):
+            return self.on_codes(op, inputs, params)
         followed = tuple([self.depends(one) for one in inputs])
         if True not in followed:
             if op.view and not asks(inputs[0]):
@@ -72,6 +78,8 @@ class Propagation(ABC):
         if isinstance(rule, Absent):
             with no_grad():
                 results = apply(op, *inputs, **params)
+            if op.outputs == 1 and isinstance(results.payload, QuantizedArray):
+                return self.into_codes(inputs[0], results)
             if _ends(results):
                 return results
             raise self.refusal(op, rule.reason)
@@ -91,8 +99,42 @@ class Propagation(ABC):
         inputs: tuple[Any, ...],
         params: dict[str, Any],
         followed: tuple[bool, ...],
+        results: Any = None,
     ) -> Any:
-        """Run a call that depends on the inputs and put it on the tape."""
+        """Run a call that depends on the inputs, unless `results` are its results, and put it on the tape."""
+
+    def into_codes(self, numbers: Any, codes: Any) -> Any:
+        """Return codes, with what they stand for beside them: shared out as a function of the numbers."""
+        real = new(np.asarray(codes.payload.dequantize(), numbers.payload.dtype))
+        self.shadows[id(codes)] = (
+            codes,
+            self.call(ops.quantize_per_tensor, ELEMENTWISE, (numbers,), {}, (True,), real),
+        )
+        return codes
+
+    def on_codes(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Run a call on codes, and beside it the op on numbers that it computes, followed by its rounding."""
+        with no_grad():
+            results = apply(op, *inputs, **params)
+        real = tuple([self.shadows[id(one)][1] if id(one) in self.shadows else _real(one) for one in inputs])
+        if op is ops.dequantize:
+            return alias(real[0], results._names)
+        served = op if not isinstance(op.contribution, Absent) else _served().get(op.name)
+        # What is absorbed besides is no function of the value at its place, but that it rectifies.
+        settings = {} if served is None or served is op else getattr(served.quantized, "settings", {})
+        absorbs = any(params.get(key, one) != one for key, one in settings.items() if key != "relu")
+        if served is None or op.outputs != 1 or absorbs:
+            raise self.refusal(op, "it computes on codes what no rule on numbers is known for")
+        dropped = frozenset() if served is op else _CODES | settings.keys()
+        told = {key: one for key, one in params.items() if key not in dropped}
+        with interpreting(self):
+            numbers = served(*real, **told)
+            numbers = numbers[0] if isinstance(numbers, tuple) else numbers
+        if not isinstance(results.payload, QuantizedArray):
+            return results if _ends(results) else alias(numbers, results._names)
+        if not self.depends(numbers):
+            return results
+        return self.into_codes(numbers, results)
 
     def constant(self, value: Any) -> Any:
         """Return a factor of what is composed: as it is."""
@@ -113,11 +155,18 @@ class Propagation(ABC):
         return made if isinstance(results, tuple) else made[0]
 
     def recorded(
-        self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any], followed: tuple[bool, ...], back: Any
+        self,
+        op: Op,
+        inputs: tuple[Any, ...],
+        params: dict[str, Any],
+        followed: tuple[bool, ...],
+        back: Any,
+        results: Any = None,
     ) -> Any:
-        """Run a call; ``back(inputs, outs)`` gives its `Back`, which goes on the tape."""
-        with no_grad():
-            results = apply(op, *inputs, **params)
+        """Run a call, unless `results` are its results; ``back(outs)`` gives its `Back`, which goes on the tape."""
+        if results is None:
+            with no_grad():
+                results = apply(op, *inputs, **params)
         if _ends(results):
             return results
         several = results if isinstance(results, tuple) else (results,)
@@ -224,6 +273,27 @@ def to_sizes(array: Any, sizes: tuple[int, ...]) -> Any:
     array = array.sum(axis=tuple(range(lead)), dtype=array.dtype)
     ones = tuple([i for i, size in enumerate(sizes) if size == 1 and array.shape[i] != 1])
     return array.sum(axis=ones, keepdims=True, dtype=array.dtype) if ones else array
+
+
+_CODES = frozenset({"scale", "zero_point", "qmin", "qmax", "relu"})
+"""What an op of integers is told beside the parameters of the op that it computes."""
+
+
+@functools.cache
+def _served() -> dict[str, Op]:
+    """Return the ops on numbers by the names of the ops of integers that compute them."""
+    found = {f"quantized_{op.name}": op for op in table()}
+    for op in table():
+        kernel = getattr(op.quantized, "kernel", None)
+        if isinstance(kernel, str) and kernel != op.name:
+            found[kernel] = op
+    return found
+
+
+def _real(value: Any) -> Any:
+    """Return what a value of codes stands for."""
+    payload = value.payload if isinstance(value, Value) else None
+    return new(payload.dequantize()) if isinstance(payload, QuantizedArray | PackedArray) else value
 
 
 def _sizes_of(value: Any) -> Any:

@@ -50,6 +50,7 @@ class Rectified(Propagation):
         inputs: tuple[Any, ...],
         params: dict[str, Any],
         followed: tuple[bool, ...],
+        results: Any = None,
     ) -> Any:
         """Put a call that rectifies on the tape."""
         return self.recorded(

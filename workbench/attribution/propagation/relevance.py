@@ -54,6 +54,7 @@ class Relevance(Propagation):
         inputs: tuple[Any, ...],
         params: dict[str, Any],
         followed: tuple[bool, ...],
+        results: Any = None,
     ) -> Any:
         """Run a call and put it on the tape with the rule for relevance."""
         if rule.kind == "moved":
@@ -70,7 +71,7 @@ class Relevance(Propagation):
                 op, inputs, params, followed, lambda outs: self._of_weights(inputs, outs, params)
             )
         if rule.kind == "elementwise":
-            return self.elementwise(op, rule, inputs, params, followed)
+            return self.elementwise(op, rule, inputs, params, followed, results)
         raise self.refusal(op, "how its relevance is shared out among its inputs is not known")
 
     def weighed(
@@ -96,6 +97,7 @@ class Relevance(Propagation):
         inputs: tuple[Any, ...],
         params: dict[str, Any],
         followed: tuple[bool, ...],
+        results: Any = None,
     ) -> Any:
         """Run a call that gives at each place what the values there make."""
         several = sum(followed) > 1
@@ -117,7 +119,7 @@ class Relevance(Propagation):
                 ]
             )
 
-        return self.recorded(op, inputs, params, followed, lambda outs: back)
+        return self.recorded(op, inputs, params, followed, lambda outs: back, results)
 
     def _rule(self, op: Op, inputs: tuple[Any, ...], followed: tuple[bool, ...]) -> PropagationRule:
         """Return the rule of a call: that of the module that makes it, else that of the composite."""
@@ -170,7 +172,7 @@ class Relevance(Propagation):
             def sent(arrived: Array, w: Array | None) -> Array:
                 values = tuple(replaced(arrays[at], w, None))
                 call = Call(op, values, params, (new(arrays[-1]),), followed)
-                return op.vjp(call, new(arrived))[at].payload  # type: ignore[operator]
+                return op.vjp(call, new(np.asarray(arrived)))[at].payload  # type: ignore[operator]
 
             weighing = Weighing(
                 arrays[at],
@@ -197,7 +199,7 @@ class Relevance(Propagation):
         def back(*gradients: Any) -> tuple[Any, ...]:
             *values, z = kept.values()
             arrived = gradients[0].payload / stabilised(parts * z.payload, rule.STABILITY_FACTOR)
-            found = op.vjp(Call(op, tuple(values), params, (z,), followed), new(arrived))  # type: ignore[operator]
+            found = op.vjp(Call(op, tuple(values), params, (z,), followed), new(np.asarray(arrived)))  # type: ignore[operator]
             return tuple(
                 [
                     new(np.asarray(x.payload * g.payload)) if goes else None
