@@ -436,7 +436,7 @@ export interface ShowValuesEvent {
   readonly on: boolean;
 }
 
-/** Show in the view of differences what converting the model makes of its graph, and there the node of an observer. */
+/** Show what converting the model makes of its graph in the view of differences, an observer's node picked. */
 export interface ShowDifferenceEvent {
   readonly type: 'show_difference';
   readonly id: string;

@@ -128,7 +128,7 @@ class Propagation(ABC):
         dropped = frozenset() if served is op else _CODES | settings.keys()
         told = {key: one for key, one in params.items() if key not in dropped}
         with interpreting(self):
-            numbers = served(*real, **told)
+            numbers: Any = served(*real, **told)
             numbers = numbers[0] if isinstance(numbers, tuple) else numbers
         if not isinstance(results.payload, QuantizedArray):
             return results if _ends(results) else alias(numbers, results._names)
