@@ -133,3 +133,13 @@ def test_a_model_in_training_goes_on_as_the_other(way: str) -> None:
         theirs.load_state_dict(to_theirs(mine))
     found, wanted = answers(mine.eval(), theirs.eval(), image())
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["static", "after training"])
+def test_scales_are_of_pytorchs_type(name: str) -> None:
+    make, _ = MODELS[name]
+    found, wanted = make(wb).state_dict(), make(torch).state_dict()
+    scales = [key for key in wanted if key.endswith("scale")]
+    assert scales
+    assert [str(found[key].dtype).split(".")[-1] for key in scales] == ["float32"] * len(scales)
+    assert [str(wanted[key].dtype) for key in scales] == ["torch.float32"] * len(scales)

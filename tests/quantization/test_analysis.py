@@ -55,7 +55,7 @@ def test_size_and_accuracy(prepared: Any, images: Any) -> None:
         int(np.prod(layer.weight.shape)) for layer in (integer.conv1, integer.conv2, integer.fc1, integer.fc2)
     )
     channels = 4 + 8 + 16 + 10
-    assert q.model_size(integer) == weights + channels * 8 + channels * 4 + 5 * 16
+    assert q.model_size(integer) == weights + channels * 8 + channels * 4 + 5 * 12
     labels = wb.from_numpy(prepared(images).detach().numpy().argmax(1))
     assert q.accuracy(prepared, [(images, labels)]) == 1.0
     with pytest.raises(ValueError, match="nothing to evaluate"):

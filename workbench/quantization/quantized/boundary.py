@@ -28,7 +28,8 @@ class QuantizedModule(Module):
     def __init__(self) -> None:
         super().__init__()
         self.quant_min, self.quant_max = code_range(quint8)
-        self.register_buffer("scale", new(np.array(1.0)))
+        # As wide as that of PyTorch's layers: a state says exactly what is computed with.
+        self.register_buffer("scale", new(np.array(1.0, np.float32)))
         self.register_buffer("zero_point", new(np.array(0)))
         # Codes are not trained.
         self.eval()
