@@ -240,3 +240,108 @@ def test_codes_of_which_nobody_says_what_they_stand_for_stay_inside(monkeypatch:
     monkeypatch.setattr(lowering, "coding_of", unsaid)
     found = same(function, wb.randn(2, 5, 3, 3)).eager
     assert found["adaptive_avg_pool"] == "nobody says what the codes stand for that it gives"
+
+
+def weight_of(*shape: int, axis: int = 0) -> Any:
+    scales = np.linspace(0.01, 0.03, shape[axis])
+    return wb.quantize_per_channel(wb.randn(*shape) * 0.5, scales.tolist(), [0] * shape[axis], axis, wb.qint8)
+
+
+def codes_of(x: Any, zero: int = 100) -> Any:
+    return wb.quantize_per_tensor(x, 0.03, zero, wb.quint8)
+
+
+BESIDE: dict[str, tuple[tuple[int, ...], str, Any]] = {
+    "add": ((2, 3, 5, 6), "sum of told codes own", lambda q: F.add(q, F.silu(q, 0.02, 7), 0.05, 90)),
+    "add_relu": ((9, 33), "sum of told codes own", lambda q: F.add_relu(q, F.silu(q, 0.02, 7), 0.05, 90)),
+    "mul": ((2, 3, 5, 6), "product of codes own", lambda q: F.mul(q, F.hardswish(q, 0.02, 7), 0.05, 90)),
+    "mul of others' sizes": ((4, 1, 30), "product of codes own", lambda q: F.mul(q, q.transpose(0, 1), 0.05, 90)),
+    "pad": ((2, 3, 5, 6), "codes spread own", lambda q: nn.functional.pad(q, (1, 2, 0, 3), value=0.5)),
+    "pad that cuts": ((2, 3, 40), "codes spread own", lambda q: nn.functional.pad(q, (-1, 2))),
+    "matmul": ((4, 9, 20), "product of matrices of codes own", lambda q: F.matmul(q, q.transpose(1, 2), 0.1, 90)),
+    "matmul by one": (
+        (4, 9, 20), "product of matrices of codes own", lambda q: F.matmul(q, q.reshape(36, 20).t(), 0.1, 90)
+    ),
+    "softmax": ((4, 9, 20), "softmax of codes own", lambda q: nn.functional.softmax(q, -1)),
+    "softmax of columns": ((4, 9, 20), "softmax of codes own", lambda q: F.softmax(q, 1, 1 / 128, 3)),
+    "layer norm": (
+        (4, 9, 20), "norm of codes own", lambda q: F.layer_norm(q, [20], FACTORS[:20], FACTORS[:20], 1e-5, 0.03, 90)
+    ),
+    "rms norm": ((4, 9, 20), "norm of codes own", lambda q: F.rms_norm(q, [9, 20], None, 1e-5, 0.03, 90)),
+    "group norm": (
+        (2, 6, 5, 4), "norm of codes own", lambda q: F.group_norm(q, 2, FACTORS[:6], FACTORS[:6], 1e-5, 0.03, 90)
+    ),
+    "conv1d": (
+        (2, 6, 30), "convolution of codes own", lambda q: F.conv1d(q, WEIGHT_1D, FACTORS[:8], 2, 1, 2, 2, scale=0.1)
+    ),
+    "conv3d": (
+        (2, 6, 5, 6, 7), "planes of codes own",
+        lambda q: F.conv3d(q, WEIGHT_3D, FACTORS[:8], (2, 1, 1), 1, 1, 2, scale=0.1),
+    ),
+    "transposed conv1d": (
+        (2, 6, 9), "codes spread own", lambda q: F.conv_transpose1d(q, BACK_1D, FACTORS[:8], 3, 1, 1, 2, 2, scale=0.1)
+    ),
+    "transposed conv2d": (
+        (2, 6, 5, 4), "codes spread own", lambda q: F.conv_transpose2d(q, BACK_2D, None, 2, 2, 1, 1, scale=0.1)
+    ),
+    "transposed conv3d": (
+        (1, 6, 3, 4, 3), "planes of codes own", lambda q: F.conv_transpose3d(q, BACK_3D, None, 2, 1, 0, 1, scale=0.1)
+    ),
+}  # fmt: skip
+"""What is computed on codes beside linear layers and convolutions of images, and a step that does it."""
+wb.manual_seed(11)
+FACTORS = wb.rand(20) + 0.5
+WEIGHT_1D, WEIGHT_3D = weight_of(8, 3, 3), weight_of(8, 3, 3, 2, 3)
+BACK_1D, BACK_2D = weight_of(6, 4, 3, axis=1), weight_of(6, 4, 3, 3, axis=1)
+BACK_3D = weight_of(6, 4, 2, 3, 3, axis=1)
+
+
+@pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.parametrize("zero", [0, 100, 255])
+def test_what_stands_beside_layers_stays_in_codes(name: str, zero: int, engine: str) -> None:
+    wb.manual_seed(7)
+    sizes, step, function = BESIDE[name]
+    program = same(lambda x: function(codes_of(x, zero)), 2 * wb.randn(*sizes))
+    assert not program.eager and step in program.steps, program
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_share_what_stands_beside_layers(threads: int) -> None:
+    before = wb.get_num_threads()
+    wb.set_num_threads(threads)
+    try:
+        for name in ("matmul", "softmax", "layer norm", "mul", "conv3d"):
+            sizes, _, function = BESIDE[name]
+            x = wb.randn(*sizes[:1], 40, *sizes[2:]) if name in ("softmax", "mul") else wb.randn(*sizes)
+            same(lambda x, function=function: function(codes_of(x)), x)
+    finally:
+        wb.set_num_threads(before)
+
+
+def test_sums_of_modules_stay_in_codes() -> None:
+    class Sums(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.quant, self.dequant = q.QuantStub(), q.DeQuantStub()
+            self.first, self.second = nn.Conv2d(3, 8, 3, padding=1), nn.ConvTranspose2d(8, 8, 2, 2)
+            self.norm, self.add, self.mul = (
+                nn.LayerNorm(8),
+                nn.quantized.FloatFunctional(),
+                nn.quantized.FloatFunctional(),
+            )
+
+        def forward(self, x: Any) -> Any:
+            x = self.first(self.quant(x))
+            x = self.mul.mul(self.add.add(x, x), x)
+            x = self.norm(self.second(x).permute(0, 2, 3, 1))
+            return self.dequant(x)
+
+    wb.manual_seed(5)
+    x = wb.randn(2, 3, 8, 9)
+    model = Sums().eval()
+    model.qconfig = q.get_default_qconfig("qnnpack")
+    prepared = q.prepare(model)
+    with wb.no_grad():
+        prepared(x)
+    program = same(q.convert(prepared), x)
+    assert not program.eager, program

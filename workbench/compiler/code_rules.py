@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.base.dtypes import qint8, quint8
 from workbench.base.quantized_array import QuantizedArray
+from workbench.compiler.code_value_rules import CODE_VALUE_RULES
 from workbench.compiler.codings import Coding, is_coded
 from workbench.compiler.groups import Group
 from workbench.compiler.lowering import Lowering, NotLowered, Rule
@@ -18,6 +19,7 @@ from workbench.ops.quantized.convolution import packed_convolution, split
 from workbench.ops.quantized.engines import requantization
 from workbench.ops.quantized.linear import packed_linear
 from workbench.ops.quantized.requantize import fits_kernel
+from workbench.ops.quantized.transposed import turned
 
 __all__ = ["CODE_RULES", "code_rule"]
 
@@ -71,7 +73,7 @@ def _sum(low: Lowering, group: Group, own: Value, other: Value) -> Sum:
     )  # fmt: skip
 
 
-def _weight(low: Lowering, node: Node) -> tuple[QuantizedArray, Any, Coding]:
+def _weight(low: Lowering, node: Node, axis: int = 0) -> tuple[QuantizedArray, Any, Coding]:
     """Return the weight and the bias of a layer, and what the codes stand for that it reads."""
     value, weight, *bias = node.inputs
     held = low.constants.get(weight)
@@ -79,7 +81,7 @@ def _weight(low: Lowering, node: Node) -> tuple[QuantizedArray, Any, Coding]:
     if not isinstance(held, QuantizedArray) or any(type(one) is not np.ndarray for one in numbers):
         raise NotLowered("its weights are no constants")
     coding = low.coded(value)
-    if not fits_kernel(coding.array(np.empty(0, coding.dtype.numpy)), held):
+    if not fits_kernel(coding.array(np.empty(0, coding.dtype.numpy)), held, axis):
         raise NotLowered("only unsigned codes of values, and signed ones of weights around zero, have a step")
     return held, numbers[0] if numbers else None, coding
 
@@ -113,6 +115,70 @@ def _convolution(low: Lowering, group: Group) -> int:
             low.slot(node.inputs[0]), layer, codes, params["qmin"], params["pool"], told, added
         )
     )
+
+
+def _in_line(low: Lowering, group: Group) -> int:
+    """Lower a convolution of rows, which are images of height 1, or of volumes, whose planes are channels."""
+    node = group.nodes[0]
+    params = low.params(node)
+    weight, bias, coding = _weight(low, node)
+    geometry, _ = split(params)
+    return _by_planes(
+        low, node, low.slot(node.inputs[0]), low.shape(node.inputs[0]), weight, bias, coding, geometry
+    )
+
+
+def _spread(low: Lowering, group: Group) -> int:
+    """Lower a transposed convolution: of codes among those of zero, with the weight turned around."""
+    node = group.nodes[0]
+    params = low.params(node)
+    weight, bias, coding = _weight(low, node, 1)
+    given, _ = split(params)
+    sizes, kernel, groups = low.shape(node.inputs[0]), weight.shape[2:], given["groups"]
+    before = [d * (k - 1) - p for d, k, p in zip(given["dilation"], kernel, given["padding"], strict=True)]
+    full = [
+        (size - 1) * s + 1 + 2 * b + more
+        for size, s, b, more in zip(sizes[2:], given["stride"], before, given["output_padding"], strict=True)
+    ]
+    spread = [*sizes[:2], *full]
+    slot = low.program.spread_codes(
+        low.slot(node.inputs[0]), [1, 1, *given["stride"]], [0, 0, *before], spread, coding.zero_point
+    )
+    ones = (1,) * len(kernel)
+    geometry = {
+        "stride": ones,
+        "padding": (0,) * len(kernel),
+        "dilation": given["dilation"],
+        "groups": groups,
+    }
+    return _by_planes(low, node, slot, tuple(spread), turned(weight, groups), bias, coding, geometry)
+
+
+def _by_planes(
+    low: Lowering, node: Node, slot: int, sizes: tuple[int, ...], weight: QuantizedArray, bias: Any, coding: Coding,
+    geometry: dict[str, Any],
+) -> int:  # fmt: skip
+    """Add the steps of a convolution in one to three dims, which the kernel has in two."""
+    params = low.params(node)
+    if params["scale"] is None:
+        raise NotLowered("it gives numbers")
+    layer = packed_convolution(weight, bias, geometry).native
+    told = layer, _told(coding, params, "convolution"), params["qmin"], False, None, -1
+    program, result, rank = low.program, list(low.shape(node.outputs[0])), len(sizes) - 2
+    if rank == 2:
+        return int(program.quantized_convolution(slot, *told))
+    if rank == 1:
+        line = program.reshape(slot, [*sizes[:2], 1, sizes[2]])
+        return int(program.reshape(program.quantized_convolution(line, *told), result))
+    border = geometry["padding"][0]
+    if border:
+        padded = [*sizes[:2], sizes[2] + 2 * border, *sizes[3:]]
+        slot = program.spread_codes(slot, [1] * 5, [0, 0, border, 0, 0], padded, coding.zero_point)
+    depth, stride, dilation = weight.shape[2], geometry["stride"][0], geometry["dilation"][0]
+    planes = program.planes_of_codes(slot, depth, stride, dilation, geometry["groups"])
+    found = program.quantized_convolution(planes, *told)
+    apart = program.reshape(found, [result[0], result[2], result[1], *result[3:]])
+    return int(program.permute(apart, [0, 2, 1, 3, 4]))
 
 
 def _linear(low: Lowering, group: Group) -> int:
@@ -171,6 +237,8 @@ def _cat(low: Lowering, group: Group) -> int:
 CODE_RULES: dict[Op, Rule] = {
     ops.quantize_per_tensor: _quantize, ops.dequantize: _dequantize, ops.quantized_conv2d: _convolution,
     ops.quantized_linear: _linear, ops.max_pool2d: _max_pool, ops.quantized_max_pool2d: _max_pool,
-    ops.adaptive_avg_pool: _mean, ops.cat: _cat,
+    ops.adaptive_avg_pool: _mean, ops.cat: _cat, ops.quantized_conv1d: _in_line, ops.quantized_conv3d: _in_line,
+    ops.quantized_conv_transpose1d: _spread, ops.quantized_conv_transpose2d: _spread,
+    ops.quantized_conv_transpose3d: _spread, **CODE_VALUE_RULES,
 }  # fmt: skip
 """What has a step on codes, beside what moves them (`groups.MOVES`) and functions of one value, which are tables."""

@@ -60,6 +60,8 @@ def coding_of(node: Node, known: dict[Value, Coding]) -> Coding | None:
         found = table_of(node.op, node.params, own.scale, own.zero_point) if own.dtype is quint8 else None
         if found is not None:
             return Coding(found.scale, found.zero_point, dtype)
+    if rule.fixed is not None:
+        return Coding(*rule.fixed(dtype), dtype)
     # What needs a scale of its own, and is told none, rounds to the codes of its first operand.
     if rule.travels not in ("same", "joined") and rule.codes is not computed:
         return None

@@ -38,7 +38,7 @@ from workbench.ops.quantized.sums import transposed
 
 __all__ = [
     "QUANTIZED_CONV_TRANSPOSE1D", "QUANTIZED_CONV_TRANSPOSE2D", "QUANTIZED_CONV_TRANSPOSE3D", "conv_transpose1d",
-    "conv_transpose2d", "conv_transpose3d",
+    "conv_transpose2d", "conv_transpose3d", "turned",
 ]  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def _conv(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
     return requantized(sums, x, scales, added, requantization("convolution"), **out)
 
 
-def _turned(weight: QuantizedArray, groups: int) -> QuantizedArray:
+def turned(weight: QuantizedArray, groups: int) -> QuantizedArray:
     """Return the weight [O, C / groups, ...] of the convolution that does the same, kept with the weight."""
     held = weight.cache.get("turned")
     if held is None or held[0] != groups:
@@ -126,12 +126,12 @@ def _phase_weight(weight: QuantizedArray, groups: int, phases: tuple[_Phase, ...
     key = f"phase of {groups} groups: {[(one.taps.start, one.taps.stop, one.taps.step) for one in phases]}"
     held: QuantizedArray | None = weight.cache.get(key)
     if held is None:
-        turned = _turned(weight, groups)
-        codes = turned.codes[(slice(None), slice(None), *(one.taps for one in phases))]
+        whole = turned(weight, groups)
+        codes = whole.codes[(slice(None), slice(None), *(one.taps for one in phases))]
         if not codes.size:
-            codes = np.zeros((*turned.shape[:2], *(one.length for one in phases)), np.int8)
+            codes = np.zeros((*whole.shape[:2], *(one.length for one in phases)), np.int8)
         codes = np.ascontiguousarray(codes)
-        held = QuantizedArray(codes, turned.scale, turned.zero_point, qint8, turned.axis)
+        held = QuantizedArray(codes, whole.scale, whole.zero_point, qint8, whole.axis)
         weight.cache[key] = held
     return held
 
@@ -202,7 +202,7 @@ def _conv_on_codes(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
         "groups": geometry["groups"],
     }
     return convolution.quantized.codes(
-        convolution, spread, _turned(weight, geometry["groups"]), bias, **how, **out
+        convolution, spread, turned(weight, geometry["groups"]), bias, **how, **out
     )
 
 
