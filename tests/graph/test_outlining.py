@@ -14,6 +14,7 @@ from tests.graph.test_random_graphs import graphs, plain, same
 from workbench import models
 from workbench.core.op import ops
 from workbench.graph import Graph, GraphError, Node, Rewriter, check, parse, python_text, text, trace, walk
+from workbench.graph.interpreter import tapped
 from workbench.graph.outlining import Outliner
 from workbench.graph.passes import (
     common_subexpressions,
@@ -450,3 +451,13 @@ def test_a_frozen_graph_keeps_the_names_that_labels_give(tmp_path: Any) -> None:
     assert graph(x).names == ("N", "out_features")
     save_graph(graph, tmp_path / "frozen.wb")
     assert load_graph(tmp_path / "frozen.wb")(x).names == ("N", "out_features")
+
+
+def test_a_tap_inside_a_function_is_asked_at_each_of_its_calls() -> None:
+    made = parse(FUNCTION)
+    inner = made.functions["fused"].nodes[0]
+    before = made(wb.ones(N=3))
+    with tapped(inner, lambda value: value * 0):
+        changed = made(wb.ones(N=3))
+    assert not bool((before == changed).all())
+    assert bool((made(wb.ones(N=3)) == before).all())

@@ -297,6 +297,7 @@ class Run:
         # Past __init__, which takes in what a graph holds: a function is given all that it knows.
         inner = object.__new__(type(self))
         inner.graph, inner.observe, inner.owner = self.graph, self.observe, self.owner
+        inner.typed, inner.taps = self.typed, self.taps
         inner.known = dict(zip(function.inputs, arguments, strict=True))
         # Its sizes are its own, too: each call may be for others.
         inner.binding = Binding(function, inner.known)
