@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.attribution import AttributionResult, explain
+from workbench.attribution import AttributionResult, Study, explain
 from workbench.live.encode import encode_snapshot
-from workbench.live.messages import HeatmapState, SampleEvent, SelectPointsEvent
+from workbench.live.messages import AskEvent, HeatmapState, SampleEvent, SelectPointsEvent, SettingEvent
 from workbench.live.model import Refused
 from workbench.live.registry import registry
 from workbench.live.renderers import renderers
 from workbench.live.selection import selection
+from workbench.widgets import heatmap_parts
 from workbench.widgets.heatmap import HeatmapModel
 
 
@@ -47,8 +48,10 @@ def state(model: HeatmapModel) -> tuple[HeatmapState, np.ndarray, np.ndarray]:
     drawn = model.snapshot().state
     assert isinstance(drawn, HeatmapState)
     json.dumps(found)
-    image = np.frombuffer(buffers[drawn.input_buffer], "<f4").reshape(drawn.height, drawn.width, -1)
-    heat = np.frombuffer(buffers[drawn.attribution_buffer], "<f4").reshape(drawn.height, drawn.width)
+    (part,) = drawn.parts
+    assert part.attribution_buffer is not None
+    image = np.frombuffer(buffers[part.input_buffer], "<f4").reshape(part.height, part.width, -1)
+    heat = np.frombuffer(buffers[part.attribution_buffer], "<f4").reshape(part.height, part.width)
     return drawn, image, heat
 
 
@@ -60,9 +63,9 @@ def test_a_sample_is_drawn_with_everything_that_is_known_of_it() -> None:
     np.testing.assert_array_equal(image, made.inputs.numpy()[2].transpose(1, 2, 0))
     np.testing.assert_allclose(heat, made.attributions.numpy()[2].sum(axis=0), rtol=1e-6)
     np.testing.assert_allclose(heat, -(image**2).sum(axis=2), rtol=1e-3)
-    assert (drawn.row_dim.name, drawn.row_dim.size) == ("H", 4)
-    assert (drawn.column_dim.name, drawn.column_dim.size) == ("W", 5)
-    assert drawn.channels == 3
+    assert (drawn.parts[0].row_dim.name, drawn.parts[0].row_dim.size) == ("H", 4)
+    assert (drawn.parts[0].column_dim.name, drawn.parts[0].column_dim.size) == ("W", 5)
+    assert drawn.parts[0].channels == 3
     assert (drawn.head.title, drawn.target, drawn.method) == ("digits", "c", "Integrated Gradients")
     assert ["n_steps", "50"] in drawn.settings
     assert [score.label for score in drawn.predictions] == ["b", "<a>", "c"]
@@ -70,7 +73,7 @@ def test_a_sample_is_drawn_with_everything_that_is_known_of_it() -> None:
     assert drawn.delta is not None and drawn.tolerance is not None
     assert abs(drawn.delta) <= drawn.tolerance
     assert (drawn.sample, drawn.samples, drawn.seconds) == (2, 3, made.seconds)
-    assert drawn.input_low <= image.min() and drawn.input_high >= image.max()
+    assert drawn.parts[0].input_low <= image.min() and drawn.parts[0].input_high >= image.max()
     assert "explain(" in drawn.head.code
 
 
@@ -83,23 +86,28 @@ def test_a_method_that_promises_no_sum_has_no_delta() -> None:
 def test_other_shapes_of_samples() -> None:
     rows = explain(lambda x: x * 2, wb.ones(N=2, features=6), 4)
     drawn, _, _ = state(HeatmapModel(rows))
-    assert (drawn.height, drawn.width, drawn.channels, drawn.column_dim.name) == (1, 6, 1, "features")
-    assert drawn.input_high > drawn.input_low
+    assert (
+        drawn.parts[0].height,
+        drawn.parts[0].width,
+        drawn.parts[0].channels,
+        drawn.parts[0].column_dim.name,
+    ) == (1, 6, 1, "features")
+    assert drawn.parts[0].input_high > drawn.parts[0].input_low
     last = explain(lambda x: x.sum(["H", "W", "C"]), wb.ones(N=2, H=4, W=3, C=5))
     drawn, drawn_input, _ = state(HeatmapModel(last))
-    assert (drawn.height, drawn.width, drawn.channels) == (4, 3, 1)
+    assert (drawn.parts[0].height, drawn.parts[0].width, drawn.parts[0].channels) == (4, 3, 1)
     assert (drawn_input == 1).all()
     assert drawn.target == "output"
     assert drawn.predictions == []
     drawn, _, _ = state(HeatmapModel(explain(lambda x: x * 3, wb.ones(N=2))))
-    assert (drawn.height, drawn.width) == (1, 1)
+    assert (drawn.parts[0].height, drawn.parts[0].width) == (1, 1)
 
 
 def test_what_is_no_picture_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     volume = explain(lambda x: x.flatten(1).sum(1), wb.ones(2, 2, 2, 2, 2))
     with pytest.raises(wb.DimensionError, match="a heatmap draws pictures"):
         HeatmapModel(volume)
-    monkeypatch.setattr(sys.modules[HeatmapModel.__module__], "MOST_CELLS", 10)
+    monkeypatch.setattr(heatmap_parts, "MOST_CELLS", 10)
     with pytest.raises(wb.DimensionError, match="a picture of 60 values is more than the 10 that are drawn"):
         HeatmapModel(result())
 
@@ -114,14 +122,190 @@ def test_another_sample_is_drawn_at_once_and_a_wrong_one_is_refused() -> None:
     for wrong in (3, -1):
         with pytest.raises(Refused, match=f"the samples are 0 to 2; there is no sample {wrong}"):
             model.handle(SampleEvent("sample", wrong))
-    with pytest.raises(Refused, match="shows one sample after the other"):
+    with pytest.raises(Refused, match="one asks for samples, classes and methods"):
         model.handle(SelectPointsEvent("select_points", [0]))
     with pytest.raises(IndexError, match="there is no sample 9"):
         model.sample = 9
-    assert (len(told), model.sample) == (1, 1)
+    assert model.sample == 1
     alone = HeatmapModel(explain(lambda x: x.sum("C"), wb.ones(N=1, C=2)))
     with pytest.raises(Refused, match="there is one sample, number 0; there is no sample 1"):
         alone.handle(SampleEvent("sample", 1))
+
+
+def wait_for(study: Study) -> None:
+    """Until nothing is worked on any more."""
+    try:
+        study.wait(60)
+    except RuntimeError:
+        return
+
+
+def asked(**more: Any) -> tuple[HeatmapModel, Study]:
+    study = Study(
+        wb.nn.Sequential(wb.nn.Conv2d(1, 4, 3), wb.nn.ReLU(), wb.nn.Flatten(), wb.nn.Linear(144, 3)).eval(),
+        wb.rand(N=4, C=1, H=8, W=8),
+        labels=[0, 1, 2, 0],
+        class_names=["a", "b", "c"],
+        publish=False,
+        **more,
+    )
+    model = HeatmapModel(study)
+    study.ask()
+    wait_for(study)
+    return model, study
+
+
+def ask_event(**parts: str) -> AskEvent:
+    return AskEvent("ask", **parts)
+
+
+def test_a_click_on_a_class_a_method_and_a_setting_are_asked_and_answered() -> None:
+    model, study = asked()
+    model.handle(ask_event(target="2"))
+    wait_for(study)
+    assert (state(model)[0].target, state(model)[0].target_index) == ("c", 2)
+    model.handle(ask_event(target="true"))
+    model.handle(ask_event(method="integrated_gradients"))
+    model.handle(SettingEvent("setting", "n_steps", "7"))
+    wait_for(study)
+    drawn = state(model)[0]
+    assert (drawn.target, drawn.truth, drawn.method) == ("a", "a", "Integrated Gradients")
+    assert ["n_steps", "7"] in drawn.settings
+    assert drawn.controls is not None and drawn.controls.target == "true"
+    assert [one.value for one in drawn.controls.settings if one.name == "n_steps"] == ["7"]
+    assert drawn.wrong == (drawn.predictions[0].label != "a")
+    assert drawn.strip is not None and len(drawn.strip.samples) == 4
+    assert [one.wrong for one in drawn.strip.samples] == [
+        one.predicted != one.truth for one in drawn.strip.samples
+    ]
+    assert drawn.strip.wrong == sum(one.wrong for one in drawn.strip.samples)
+
+
+def test_what_cannot_be_asked_is_refused_in_words_and_the_picture_stays() -> None:
+    model, study = asked()
+    before = state(model)
+    for event, words in (
+        (ask_event(method="magic"), "there is no attribution method 'magic'"),
+        (ask_event(layer="conv9"), "there is no layer 'conv9'"),
+        (ask_event(target="seven"), "a target is a class's number, 'predicted' or 'true'; got 'seven'"),
+        (SettingEvent("setting", "n_steps", "many"), "n_steps is a whole number; got 'many'"),
+        (SettingEvent("setting", "steps", "3"), "there is no setting 'steps'"),
+    ):
+        with pytest.raises(Refused, match=words):
+            model.handle(event)
+        assert model.snapshot().state.refusal.reason.startswith(words)  # type: ignore[attr-defined]
+    # What only the method can refuse comes with the answer.
+    model.handle(ask_event(target="9"))
+    wait_for(study)
+    after = state(model)
+    assert after[0].refusal is not None and "target 9 of sample 0 is out of range" in after[0].refusal.reason
+    np.testing.assert_array_equal(after[2], before[2])
+    assert after[0].controls == before[0].controls
+    model.handle(ask_event(target="1"))
+    wait_for(study)
+    assert state(model)[0].refusal is None
+
+
+def test_the_mean_of_points_that_are_picked_elsewhere() -> None:
+    model, study = asked()
+    heats = []
+    for sample in (1, 3):
+        model.show_sample(sample)
+        wait_for(study)
+        heats.append(state(model)[2])
+    model.show_points((1, 3))
+    wait_for(study)
+    drawn, _, mean = state(model)
+    assert drawn.averaged == 2
+    np.testing.assert_allclose(mean, (heats[0] + heats[1]) / 2, atol=1e-6)
+    with pytest.raises(Refused, match="there is no sample 77"):
+        model.show_points((1, 77))
+    model.show_sample(1)
+    wait_for(study)
+    assert state(model)[0].averaged == 0
+
+
+def test_a_layer_that_is_picked_in_the_graph_is_explained_by() -> None:
+    model, study = asked()
+    model.show_place(("conv2d_1", "0"))
+    wait_for(study)
+    drawn, _, heat = state(model)
+    assert drawn.controls is not None
+    assert (drawn.controls.layer, drawn.controls.method, drawn.method) == ("0", "layer_grad_cam", "Grad-CAM")
+    assert heat.shape == (8, 8)
+    with pytest.raises(Refused, match="no layer lies at nowhere"):
+        model.show_place(("nowhere",))
+    model.show_place(("3",))
+    wait_for(study)
+    assert "Grad-CAM" in str(state_of(model).refusal) or state_of(model).parts[0].channels == 0
+
+
+def state_of(model: HeatmapModel) -> HeatmapState:
+    found = model.snapshot().state
+    assert isinstance(found, HeatmapState)
+    return found
+
+
+def test_two_models_beside_each_other() -> None:
+    first = wb.nn.Sequential(wb.nn.Flatten(), wb.nn.Linear(64, 3)).eval()
+    second = wb.nn.Sequential(wb.nn.Flatten(), wb.nn.Linear(64, 3)).eval()
+    study = Study(
+        {"float": first, "int8": second}, wb.rand(N=2, C=1, H=8, W=8), publish=False, method="saliency"
+    )
+    model = HeatmapModel(study)
+    model.handle(ask_event(other="int8"))
+    wait_for(study)
+    drawn = state_of(model)
+    (part,) = drawn.parts
+    assert part.other_buffer is not None and drawn.other is not None and drawn.other.name == "int8"
+    other = np.frombuffer(model.snapshot().buffers[part.other_buffer], "<f4")
+    target = drawn.target_index
+    np.testing.assert_allclose(other, np.abs(second[1].weight.detach().numpy()[target]), rtol=1e-5)
+    study.models["int8"] = lambda x: second(x).detach()
+    model.handle(ask_event(method="input_x_gradient"))
+    wait_for(study)
+    other_answer = state_of(model).other
+    assert other_answer is not None and "leaves the tape" in other_answer.trouble
+    model.handle(ask_event(other=""))
+    wait_for(study)
+    assert state_of(model).other is None
+
+
+def test_words_lines_and_several_inputs() -> None:
+    embed = wb.rand(N=2, T=3, E=4)
+    texts = Study(
+        lambda x: x.sum(["T", "E"]),
+        embed,
+        tokens=[["not", "so", "bad"], ["fine"]],
+        publish=False,
+        method="saliency",
+    )
+    model = HeatmapModel(texts)
+    texts.ask(samples=[1])
+    wait_for(texts)
+    (part,) = state_of(model).parts
+    assert (part.form, part.tokens, part.width, part.height) == ("tokens", ["fine", "", ""], 3, 1)
+    lines = HeatmapModel(explain(lambda x: x.sum(["C", "T"]), wb.rand(N=2, C=2, T=9), publish=False))
+    assert [(one.form, one.height, one.width) for one in state_of(lines).parts] == [("series", 2, 9)]
+    both = explain(
+        lambda a, b: a.sum(["C", "H", "W"]) + b.sum("features"),
+        (wb.rand(N=2, C=1, H=4, W=4), wb.rand(N=2, features=3)),
+        publish=False,
+    )
+    assert [(one.name, one.width) for one in state_of(HeatmapModel(both)).parts] == [
+        ("input 0", 4),
+        ("input 1", 3),
+    ]
+
+
+def test_a_result_alone_is_only_looked_at() -> None:
+    alone = replace(result(), asked=None)
+    model = HeatmapModel(alone)
+    assert state(model)[0].controls is None
+    model.handle(SampleEvent("sample", 2))
+    assert state(model)[0].sample == 2
+    with pytest.raises(Refused, match="does not say what was asked"):
+        model.handle(ask_event(target="1"))
 
 
 def test_cells_without_an_attribution_travel_as_such() -> None:

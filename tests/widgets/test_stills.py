@@ -23,6 +23,7 @@ from workbench.live.messages import VIEWS
 from workbench.live.model import Snapshot, ViewModel
 from workbench.widgets import base
 from workbench.widgets.base import ViewWidget
+from workbench.widgets.board import BoardModel
 from workbench.widgets.charts import bars, fitting, lines, points
 from workbench.widgets.clash import ClashModel
 from workbench.widgets.diff import DiffModel
@@ -67,6 +68,14 @@ def attributions() -> ViewModel:
     return HeatmapModel(explain(scores, images, [1, 1], class_names=[EVIL, "b"], title=EVIL))
 
 
+def board() -> ViewModel:
+    images = wb.rand(N=2, C=3, H=8, W=8)
+    made = wb.attribution.compare(
+        scores, images, 1, ["saliency", "layer_activation"], ["deletion"], title=EVIL
+    )
+    return BoardModel(made.wait(60))
+
+
 def cloud() -> ViewModel:
     made = Embedding(
         np.random.default_rng(4).standard_normal((5000, 5)), title=EVIL, labels=[EVIL, "b"] * 2500
@@ -98,6 +107,7 @@ MODELS: dict[str, tuple[Callable[[], ViewModel], tuple[str, ...]]] = {
     "diff": (lambda: DiffModel(difference()), ("tanh", "relu → tanh", "±", "1 added")),
     "histogram": (observers, ("0.weight", "dB", "<svg")),
     "heatmap": (attributions, ("<img", "the attribution", "%")),
+    "board": (board, ("Saliency", "Deletion", "class 1 of 2 samples", "explains a layer")),
     "scatter": (cloud, ("5,000", "PCA", "●", "<img")),
     "training": (training, ("finished", "epoch 2", "loss", "accuracy", "<svg")),
 }

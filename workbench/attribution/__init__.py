@@ -16,6 +16,7 @@ from workbench.attribution.base import (
     GradientAttribution,
     InterruptedWarning,
 )
+from workbench.attribution.board import Board, compare
 from workbench.attribution.deep_lift import DeepLift, DeepLiftShap
 from workbench.attribution.embeddings import (
     EmbeddingWarning,
@@ -89,11 +90,13 @@ from workbench.attribution.propagation.lrp_rules import (
 )
 from workbench.attribution.result import AttributionResult
 from workbench.attribution.saliency import Saliency
+from workbench.attribution.study import Study
 from workbench.base.public import words
 
 __all__ = [
     "Attribution",
     "AttributionResult",
+    "Board",
     "ConvergenceWarning",
     "DataLoaderAttribution",
     "DeepLift",
@@ -169,12 +172,14 @@ __all__ = [
     "TextTemplateInput",
     "TextTokenInput",
     "TokenReferenceBase",
+    "Study",
     "TrainingModeWarning",
     "attention_rollout",
     "attention_weights",
     "configure_interpretable_embedding_layer",
     "default_from_interp_rep_transform",
     "default_perturb_func",
+    "compare",
     "explain",
     "feature_mask",
     "get_exp_kernel_similarity_function",

@@ -23,6 +23,7 @@ __all__ = [
     "GradientAttribution",
     "InterruptedWarning",
     "check_finite",
+    "named",
     "tolerance_of",
     "total_of",
     "warn_of",
@@ -140,6 +141,12 @@ class Attribution(ABC):
         self._running.append(made)
         return made
 
+    @property
+    def rows(self) -> tuple[int, int]:
+        """How many rows went through the model in what runs, and how many were to go."""
+        running = list(self._running)
+        return sum(one.done for one in running), sum(one.planned for one in running)
+
     def stop(self) -> None:
         """End what runs after its current batch, from another thread; the run answers with what it has so far."""
         for one in list(self._running):
@@ -197,12 +204,7 @@ class Attribution(ABC):
 
         Warns of a delta over its tolerance, unless the delta is returned, and of an interruption.
         """
-        if answer.names is None:
-            found = question.named(answer.attributions, over)
-        else:
-            pairs = zip(answer.attributions, answer.names, strict=True)
-            tensors = summed([new(array, names) for array, names in pairs], over, question.method)
-            found = in_groups(tensors, answer.groups)
+        found = named(question, answer, over)
         warn_of(question.method, answer, delta=not return_delta)
         if not return_delta:
             return found
@@ -217,6 +219,15 @@ class Attribution(ABC):
 
 class GradientAttribution(Attribution):
     """A method that reads gradients: inputs are floating point, and the model must be differentiable."""
+
+
+def named(question: Question, answer: Answer, over: Over = None) -> Any:
+    """Return the attributions of an answer as tensors with names, summed `over` dims: of the inputs, or of a layer."""
+    if answer.names is None:
+        return question.named(answer.attributions, over)
+    pairs = zip(answer.attributions, answer.names, strict=True)
+    tensors = summed([new(array, names) for array, names in pairs], over, question.method)
+    return in_groups(tensors, answer.groups)
 
 
 def in_groups(tensors: tuple[Tensor, ...], groups: tuple[int, ...] | None) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.attribution.arguments import Question, ask
-from workbench.attribution.base import Attribution
+from workbench.attribution.base import Attribution, named, warn_of
 from workbench.attribution.deep_lift import DeepLift, DeepLiftShap
 from workbench.attribution.evaluation import Evaluation, run_rows
 from workbench.attribution.gradient_shap import GradientShap
@@ -96,6 +96,7 @@ def explain(
     class_names: Sequence[Any] | None = None,
     title: str = "",
     publish: bool = True,
+    rule: str | None = None,
     **settings: Any,
 ) -> AttributionResult:
     """Ask `model` why it answers as it does for `inputs` [N, …], publish the result, and return it.
@@ -104,7 +105,8 @@ def explain(
     is explained by Integrated Gradients, whose rules of integration (``riemann_left``, …) are names of methods
     too; a method with another inside, such as a noise tunnel, is given itself. `settings` are those of the method, such
     as ``n_steps``, and ``layer`` for the methods of layers, whose maps of an image are resized to it. The result is
-    published to the views that show such results, unless `publish` is False; of a tuple of inputs, part by part.
+    published to the views that show such results, of a tuple of inputs part by part, unless `publish` is False: then
+    nothing is warned of either. `rule` is what some methods call their method: how they integrate.
 
     Warns with `ConvergenceWarning` where a delta is over its tolerance.
 
@@ -126,10 +128,11 @@ def explain(
         "additional_forward_args": additional_forward_args,
         "class_names": class_names,
         "title": title,
+        "rule": rule,
         **settings,
     }
     kind, attribution = _asked_for(method, model, settings)
-    chosen = _settings(kind, settings)
+    chosen = _settings(kind, settings if rule is None else {**settings, "method": rule})
     if isinstance(method, str) and method in RULES:
         chosen["method"] = method
     if baselines is not None and "baselines" not in inspect.signature(kind.attribute).parameters:
@@ -142,7 +145,9 @@ def explain(
         targets = _preferred(model, question)
         question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args, **how)
     answer = attribution.answer(question, **chosen)
-    attributions = over_inputs(attribution.respond(question, answer), question)
+    if publish:
+        warn_of(kind.__name__, answer)
+    attributions = over_inputs(named(question, answer), question)
     seconds = time.perf_counter() - start
     # Methods that go back from the output have not kept it.
     scores = answer.scores
@@ -310,7 +315,10 @@ def _code(kind: type[Attribution], chosen: dict[str, Any], baselines: bool, made
         return ""
     chosen = dict(chosen)
     rule = chosen.pop("method", DEFAULT_RULE)
-    name = name if rule == DEFAULT_RULE else rule
+    if rule != DEFAULT_RULE and kind is IntegratedGradients:
+        name = rule
+    elif rule != DEFAULT_RULE:
+        chosen = {"rule": rule, **chosen}
     settings = "".join(f", {key}={value!r}" for key, value in _telling(chosen).items())
     if _layer(made):
         settings = f", layer={_layer(made)!r}{settings}"

@@ -72,6 +72,14 @@ class AttributionResult:
             for place, (one, found) in enumerate(zip(self.inputs, self.attributions, strict=True), 1)
         )
 
+    @property
+    def pairs(self) -> tuple[tuple[Tensor, Any], ...]:
+        """Each input with its attributions."""
+        if isinstance(self.inputs, tuple):
+            found = self.attributions if isinstance(self.attributions, tuple) else ()
+            return tuple(zip(self.inputs, found, strict=False))
+        return ((self.inputs, self.attributions),)
+
     @functools.cached_property
     def probabilities(self) -> Array | None:
         """Probabilities of the classes, [N, classes]; None where the model's output is not [N, classes].
@@ -91,12 +99,16 @@ class AttributionResult:
 
     def predictions(self, sample: int, count: int = 10) -> list[tuple[str, float]]:
         """Return the classes that the model gives a sample, with their probabilities, most probable first."""
+        return [(self.class_name(index), probability) for index, probability in self.scored(sample, count)]
+
+    def scored(self, sample: int, count: int = 10) -> list[tuple[int, float]]:
+        """Return the same by the numbers of the classes."""
         if self.probabilities is None:
             return []
         row = self.probabilities[sample]
         # Among equals the class with the lower number comes first.
         best = np.argsort(-row, kind="stable")[:count]
-        return [(self.class_name(int(one)), float(row[one])) for one in best]
+        return [(int(one), float(row[one])) for one in best]
 
     def class_name(self, index: int) -> str:
         """Return what a class is called; its number where it has no name."""

@@ -49,10 +49,12 @@ def follow(selection: Selection, registry: Registry) -> Callable[[], None]:
             event = _event_for(model.view, before, selected)
             if event is not None:
                 _offer(model, model.handle, event)
-            elif places and VIEWS[model.view].selects in ("node", "observer"):
+            elif places and (VIEWS[model.view].selects in ("node", "observer") or model.by_place):
                 _offer(model, model.show_place, places)
             elif selected.sample is not None and selected.sample != before.sample:
                 _offer(model, model.show_sample, selected.sample)
+            if len(selected.points) > 1 and selected.points != before.points:
+                _offer(model, model.show_points, selected.points)
 
     return selection.listen(changed)
 

@@ -48,6 +48,8 @@ class ViewModel(ABC):
 
     view: ClassVar[str]
     """Name of the view that draws it, a key of `workbench.live.messages.VIEWS`."""
+    by_place: ClassVar[bool] = False
+    """Whether it shows what was picked in a model's graph though nothing of the kind can be picked in it."""
 
     def __init__(self) -> None:
         self.id = f"{self.view}-{next(_serial)}"
@@ -80,6 +82,10 @@ class ViewModel(ABC):
 
         It must be cheap: what a view would have to compute first stays a gesture of its own.
         """
+        return
+
+    def show_points(self, points: tuple[int, ...]) -> None:
+        """Show what the samples that were picked in another view have in common, or raise `Refused`."""
         return
 
     def places_of(self, identity: str) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def parse_message(data: object) -> Hello | Request:
         Refused: the message is not of this protocol or not well formed; nothing may be done about it.
 
     >>> parse_message({"type": "hello", "version": PROTOCOL_VERSION, "views": ["graph"]})
-    Hello(type='hello', version=5, views=['graph'], have={})
+    Hello(type='hello', version=6, views=['graph'], have={})
     """
     if not isinstance(data, Mapping):
         raise Refused(f"a message is an object with fields, not {_describe(data)}")

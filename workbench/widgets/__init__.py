@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from workbench.base.public import words
+from workbench.widgets.board import BoardWidget, board
 from workbench.widgets.diff import DiffWidget, diff, graph_diff
 from workbench.widgets.flow import FlowWidget, flow, shapes
 from workbench.widgets.graph import GraphWidget, graph
@@ -15,6 +16,7 @@ from workbench.widgets.tensor import TensorWidget
 from workbench.widgets.training import TrainingWidget, training
 
 __all__ = [
+    "BoardWidget",
     "DiffWidget",
     "FlowWidget",
     "GraphWidget",
@@ -24,6 +26,7 @@ __all__ = [
     "TensorWidget",
     "TrainingWidget",
     "attribution",
+    "board",
     "diff",
     "flow",
     "graph",

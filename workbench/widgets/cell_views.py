@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 
-from workbench.attribution import AttributionResult
+from workbench.attribution import AttributionResult, Board, Study
 from workbench.base.errors import DimensionError
 from workbench.graph import GraphDiff
 from workbench.graph.passes import Step
 from workbench.live.renderers import renderers
 from workbench.tensor import Tensor
 from workbench.widgets.base import STATIC, ViewWidget
+from workbench.widgets.board import BoardWidget
 from workbench.widgets.diff import DiffWidget
 from workbench.widgets.heatmap import HeatmapWidget
 from workbench.widgets.tensor import TensorModel
@@ -46,6 +47,16 @@ def _attribution(result: AttributionResult) -> ViewWidget | None:
         return HeatmapWidget(result) if (STATIC / "heatmap.js").is_file() else None
     except DimensionError:  # its samples are no pictures
         return None
+
+
+@cell_view.register
+def _board(board: Board) -> ViewWidget | None:
+    return BoardWidget(board) if (STATIC / "heatmap.js").is_file() else None
+
+
+@cell_view.register
+def _study(study: Study) -> ViewWidget | None:
+    return HeatmapWidget(study) if (STATIC / "heatmap.js").is_file() else None
 
 
 @cell_view.register

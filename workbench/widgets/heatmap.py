@@ -1,70 +1,91 @@
-"""Attributions as a live view: a heatmap over its input, sample by sample."""
+"""Attributions as a live view: a heatmap over its input, and everything that can be asked of the model."""
 
 from __future__ import annotations
 
-import math
 import threading
-import time
+import weakref
 from typing import Any
 
-import numpy as np
-
 from workbench.attribution import AttributionResult
-from workbench.base.errors import DimensionError
-from workbench.core.value import dims_of
-from workbench.live.messages import ClassScore, Dim, Head, HeatmapState, SampleEvent
+from workbench.attribution.asking import Ask, Shown
+from workbench.attribution.explain import METHODS
+from workbench.attribution.method_settings import settings_of
+from workbench.attribution.study import Study
+from workbench.live.messages import (
+    AskEvent,
+    ClassScore,
+    Head,
+    HeatmapPart,
+    HeatmapState,
+    HeatmapStrip,
+    Refusal,
+    SampleEvent,
+    SettingEvent,
+    StopEvent,
+)
 from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.live.renderers import renderers
 from workbench.tensor import Tensor
 from workbench.widgets.base import ViewWidget
+from workbench.widgets.heatmap_controls import controls_of, other_of, work_of
+from workbench.widgets.heatmap_parts import LONGEST, drawn_part
+from workbench.widgets.heatmap_strip import MOST_SAMPLES, strip_of
 
-__all__ = ["HeatmapModel", "HeatmapWidget", "attribution", "heatmap"]
-
-Array = np.ndarray[Any, Any]
-
-MOST_CELLS = 1 << 22
-"""Largest picture that is drawn, in cells and channels together."""
+__all__ = ["HeatmapModel", "HeatmapWidget", "attribution", "heatmap", "model_of_study"]
 
 MOST_CLASSES = 10
 """Most classes whose probabilities are shown."""
 
-COLOURS = (1, 3, 4)
-"""Numbers of channels that a picture can show; others are averaged where the input is drawn."""
-
-LONGEST = 200
-"""Most characters of a text that travel."""
+MOST_AVERAGED = 512
+"""Of more points than this the mean is that of the first ones."""
 
 
 class HeatmapModel(ViewModel):
-    """Draws `result`, one sample at a time.
+    """Draws what `source` found, an `AttributionResult` or a `Study`, one sample at a time.
 
-    Images have dims H and W by name, or as their last two; one more dim is that of the channels, over which
-    attributions are summed. Samples that are lists of values [N, features] are drawn as one row.
+    What a study, or a result that knows what was asked, can answer is asked in the view: another class, model, method
+    or layer, other settings. It is found beside whatever the kernel does, and until then the last picture stays.
 
     Raises:
         DimensionError: the samples are no pictures, or too large for one.
     """
 
     view = "heatmap"
+    by_place = True
 
-    def __init__(self, result: AttributionResult, source: str = "") -> None:
+    def __init__(self, source: AttributionResult | Study, where: str = "") -> None:
         super().__init__()
-        self._lock = threading.Lock()
-        self._source = source
+        self._lock = threading.RLock()
+        self._where = where
+        self._result = source if isinstance(source, AttributionResult) else None
+        self._study = source if isinstance(source, Study) else Study.of(source)
         self._sample = 0
-        self._made = time.time()
-        self._result = result
-        inputs, self._rows, self._columns = _pictures(result.inputs)
-        # Channels that are no colours (features of a layer, say) can only be averaged.
-        self._inputs = inputs if inputs.shape[3] in COLOURS else inputs.mean(axis=3, keepdims=True)
-        # Attributions of channels add up: what a pixel has done is their sum.
-        self._attributions = _pictures(result.attributions)[0].sum(axis=3)
-        self._low, self._high = _range(self._inputs)
+        self._refusal: Refusal | None = None
+        self._strip: tuple[object, HeatmapStrip | None, list[bytes]] = (None, None, [])
+        self.of_board = False
+        """True where a person can go back to a board."""
+        if self._study is not None:
+            _follow(self._study, self)
+        # What cannot be drawn is said to whoever wants it drawn.
+        self.snapshot()
 
     @property
     def result(self) -> AttributionResult:
-        """What is drawn."""
-        return self._result
+        """What is drawn.
+
+        Raises:
+            RuntimeError: there is no answer yet.
+        """
+        shown = None if self._study is None else self._study.shown
+        result = self._result if shown is None else shown.result
+        if result is None:
+            raise RuntimeError("there is no answer yet; study.wait() waits for it")
+        return result
+
+    @property
+    def study(self) -> Study | None:
+        """What is asked; None where a result does not say what it was."""
+        return self._study
 
     @property
     def sample(self) -> int:
@@ -77,61 +98,244 @@ class HeatmapModel(ViewModel):
 
     @sample.setter
     def sample(self, index: int) -> None:
-        if not 0 <= index < len(self._result):
-            raise IndexError(_no_sample(len(self._result), index))
+        if not 0 <= index < self._count():
+            raise IndexError(_no_sample(self._count(), index))
+        study = self._study
         with self._lock:
             # Told only where it changes: views that follow each other come to rest here.
-            if index == self._sample:
+            if index == self._sample and (study is None or study.asked.samples == (index,)):
                 return
             self._sample = int(index)
-        self.changed()
+            self._refusal = None
+        if study is not None:
+            study.ask(samples=(self._sample,))
+        else:
+            self.changed()
+
+    # ---------------------------------------------------------------------------------------- picture
 
     def snapshot(self) -> Snapshot:
         """Return the picture of the sample, with what the model made of it."""
-        result, sample = self._result, self._sample
-        image, heat = self._inputs[sample], self._attributions[sample]
+        with self._lock:
+            study, shown = self._study, self._shown()
+            buffers: list[bytes] = []
+            parts = self._parts(shown, buffers)
+            strip = self._samples(buffers)
+        # What is drawn belongs to the last answer, also while another sample is worked on.
+        rows = (self._sample,) if shown is None else shown.rows
+        result = None if shown is None else shown.result
+        samples = (self._sample,) if shown is None else shown.ask.samples
         state = HeatmapState(
             kind="heatmap",
-            head=Head(result.title[:LONGEST], self._source, self._made, False, result.code),
-            height=heat.shape[0],
-            width=heat.shape[1],
-            channels=image.shape[2],
-            input_buffer=0,
-            input_low=self._low,
-            input_high=self._high,
-            attribution_buffer=1,
-            row_dim=self._rows,
-            column_dim=self._columns,
-            method=result.method,
-            settings=[[name, value[:LONGEST]] for name, value in result.settings.items()],
-            target=result.target_name(sample)[:LONGEST],
-            predictions=[
-                ClassScore(label[:LONGEST], probability)
-                for label, probability in result.predictions(sample, MOST_CLASSES)
-            ],
-            delta=_of_sample(result.delta, sample),
-            tolerance=_of_sample(result.tolerance, sample),
-            seconds=result.seconds,
-            sample=sample,
-            samples=len(result),
+            head=self._head(result),
+            parts=parts,
+            method="" if result is None else result.method,
+            settings=[]
+            if result is None
+            else [[name, value[:LONGEST]] for name, value in result.settings.items()],
+            target="" if result is None else _target_name(result, rows)[:LONGEST],
+            target_index=None if result is None else _target_index(result, rows),
+            **self._classes(result, rows, samples),
+            delta=None if result is None else _worst(result.delta, rows),
+            tolerance=None if result is None else _worst(result.tolerance, rows),
+            seconds=0.0 if result is None else result.seconds,
+            sample=samples[0],
+            samples=self._count(),
+            averaged=len(samples) if len(samples) > 1 else 0,
+            note="" if result is None else _note(result),
+            controls=None if study is None else controls_of(study),
+            work=None if study is None else work_of(study),
+            other=None if shown is None or study is None else other_of(shown),
+            refusal=self._refused(),
+            strip=strip,
+            board=self.of_board,
         )
-        return Snapshot(state, (_bytes(image), _bytes(heat)))
+        return Snapshot(state, tuple(buffers))
+
+    def _shown(self) -> Shown | None:
+        if self._study is not None:
+            return self._study.shown
+        assert self._result is not None  # a model draws one or the other
+        return _alone(self._result, self._sample)
+
+    def _count(self) -> int:
+        return self._study.samples if self._study is not None else len(self.result)
+
+    def _head(self, result: AttributionResult | None) -> Head:
+        study = self._study
+        title = study.title if study is not None else "" if result is None else result.title
+        code = study.code() if study is not None else "" if result is None else result.code
+        live = study is not None and study.runs is not None
+        return Head(title[:LONGEST], self._where[:LONGEST], self.made, live, code)
+
+    def _parts(self, shown: Shown | None, buffers: list[bytes]) -> list[HeatmapPart]:
+        study = self._study
+        if shown is not None:
+            inputs = [one for one, _ in shown.result.pairs]
+            rows = shown.rows
+        else:
+            assert study is not None
+            inputs = list(study.inputs) if isinstance(study.inputs, tuple) else [study.inputs]
+            rows = (self._sample,)
+        tokens = None
+        if study is not None and study.tokens is not None and (shown is None or len(shown.rows) == 1):
+            tokens = study.tokens[self._sample if shown is None else shown.ask.samples[0]]
+        return [
+            drawn_part(
+                value,
+                rows,
+                None if shown is None else (shown.result.pairs[at][1], rows),
+                None if shown is None or shown.beside is None else shown.beside.pairs[at][1],
+                name=f"input {at}" if len(inputs) > 1 else "",
+                # Words are those of the first input.
+                tokens=tokens if at == 0 else None,
+                buffers=buffers,
+            )
+            for at, value in enumerate(inputs)
+        ]
+
+    def _classes(self, result: AttributionResult | None, rows: Any, samples: Any) -> dict[str, Any]:
+        """Return what the model predicts and what is true, of one sample."""
+        study = self._study
+        truth = None
+        if study is not None and study.labels is not None and len(samples) == 1:
+            truth = int(study.labels[samples[0]])
+        scores = [] if result is None or len(samples) > 1 else result.scored(rows[0], MOST_CLASSES)
+        return {
+            "predictions": [
+                ClassScore(result.class_name(index)[:LONGEST], probability, index)  # type: ignore[union-attr]
+                for index, probability in scores
+            ],
+            "truth": None if truth is None or study is None else study.class_name(truth)[:LONGEST],
+            "wrong": bool(truth is not None and scores and scores[0][0] != truth),
+        }
+
+    def _samples(self, buffers: list[bytes]) -> HeatmapStrip | None:
+        study = self._study
+        if study is None:
+            return None
+        index = len(buffers)
+        key = (self._sample // MOST_SAMPLES, index, id(study.predictions))
+        if self._strip[0] != key:
+            made: list[bytes] = []
+            self._strip = key, strip_of(study, self._sample, index, made), made
+        buffers += self._strip[2]
+        return self._strip[1]
+
+    def _refused(self) -> Refusal | None:
+        if self._refusal is not None:
+            return self._refusal
+        failure = "" if self._study is None else self._study.failure
+        return Refusal("ask", failure) if failure else None
+
+    # ----------------------------------------------------------------------------------------- events
 
     def sample_of(self, event: object) -> int | None:
         """Return the sample that was asked for."""
         return event.index if isinstance(event, SampleEvent) else None
 
     def show_sample(self, index: int) -> None:
-        """Draw the sample that was chosen elsewhere: it was attributed with the others."""
+        """Draw the sample that was chosen elsewhere."""
         self.handle(SampleEvent("sample", index))
 
+    def show_points(self, points: tuple[int, ...]) -> None:
+        """Draw the mean of the samples that were picked together elsewhere."""
+        study = self._study
+        if study is None or len(points) < 2:
+            return
+        if any(one >= study.samples for one in points):
+            raise Refused(_no_sample(study.samples, max(points)))
+        study.ask(samples=points[:MOST_AVERAGED])
+
+    def show_place(self, places: tuple[str, ...]) -> None:
+        """Explain by the layer that was picked elsewhere, where the method does that."""
+        study = self._study
+        if study is None or study.shown is None:
+            raise Refused("nothing was asked yet")
+        layers = study.layers()
+        found = next((place for place in places if place in layers), None)
+        if found is None:
+            raise Refused(f"no layer lies at {' or '.join(places)}")
+        study.ask_layer(found)
+
     def handle(self, event: object) -> None:
-        """Draw another sample."""
-        if not isinstance(event, SampleEvent):
-            raise Refused("a heatmap shows one sample after the other, and nothing else")
-        if not 0 <= event.index < len(self._result):
-            raise Refused(_no_sample(len(self._result), event.index))
-        self.sample = event.index
+        """Draw another sample, ask another question, or stop. Raises `Refused` where that cannot be done."""
+        try:
+            with self._lock:
+                self._refusal = None
+            self._do(event)
+        except ValueError as error:
+            # Kept as well as raised: a page that is drawn anew shows it too.
+            self._refusal = Refusal(str(getattr(event, "type", "")), str(error))
+            self.changed()
+            raise Refused(str(error)) from None
+
+    def _do(self, event: object) -> None:
+        study = self._study
+        if isinstance(event, SampleEvent):
+            if not 0 <= event.index < self._count():
+                raise Refused(_no_sample(self._count(), event.index))
+            self.sample = event.index
+            return
+        if study is None:
+            raise Refused(
+                "this result does not say what was asked: run wb.attribution.explain(model, inputs) again"
+            )
+        match event:
+            case StopEvent():
+                study.stop()
+            case SettingEvent(name=name, value=value):
+                settings = {one.name: one for one in settings_of(METHODS[study.asked.method])}
+                if name not in settings:
+                    raise Refused(f"there is no setting {name!r}; there are {', '.join(settings) or 'none'}")
+                study.ask(settings={name: settings[name].parse(value)})
+            case AskEvent():
+                study.ask(**_parts_of(event))
+            case _:
+                raise Refused(
+                    f"of an attribution one asks for samples, classes and methods ({type(event).__name__})"
+                )
+
+    def _heard(self) -> None:
+        study = self._study
+        assert study is not None  # that is who tells
+        # A picture of a person's wish is urgent, and so is the answer; progress is not.
+        self.changed()
+        with self._lock:
+            if len(study.asked.samples) == 1:
+                self._sample = study.asked.samples[0]
+
+
+def _parts_of(event: AskEvent) -> dict[str, Any]:
+    parts: dict[str, Any] = {
+        name: value for name in ("model", "method", "layer") if (value := getattr(event, name)) is not None
+    }
+    if event.other is not None:
+        parts["other"] = event.other or None
+    if event.target is not None:
+        if event.target in ("predicted", "true", "given"):
+            parts["target"] = event.target
+        elif event.target.isdecimal():
+            parts["target"] = int(event.target)
+        else:
+            raise Refused(f"a target is a class's number, 'predicted' or 'true'; got {event.target!r}")
+    return parts
+
+
+def _follow(study: Study, model: HeatmapModel) -> None:
+    """Let `model` hear of `study` without being kept alive by it."""
+    reference = weakref.ref(model)
+
+    def told() -> None:
+        found = reference()
+        if found is not None:
+            found._heard()
+
+    weakref.finalize(model, study.listen(told))
+
+
+def _alone(result: AttributionResult, sample: int) -> Shown:
+    return Shown(Ask("", "", (), "given", None, None, (sample,)), result, (sample,))
 
 
 def _no_sample(count: int, index: int) -> str:
@@ -140,62 +344,62 @@ def _no_sample(count: int, index: int) -> str:
     return f"the samples are 0 to {count - 1:,}; there is no sample {index}"
 
 
-def _of_sample(values: Tensor | None, sample: int) -> float | None:
-    return None if values is None else float(values.numpy()[sample])
+def _worst(values: Tensor | None, rows: tuple[int, ...]) -> float | None:
+    """Return the value of greatest size."""
+    return None if values is None else max((float(values.numpy()[row]) for row in rows), key=abs)
 
 
-def _bytes(values: Array) -> bytes:
-    return np.ascontiguousarray(values, np.dtype("<f4")).tobytes()
+def _target_name(result: AttributionResult, rows: tuple[int, ...]) -> str:
+    names = dict.fromkeys(result.target_name(row) for row in rows)
+    few = list(names)[:3]
+    return ", ".join(few) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _pictures(values: Tensor) -> tuple[Array, Dim, Dim]:
-    """Return samples as pictures [N, rows, columns, channels], and the dims of rows and columns."""
-    array, names = values.detach().numpy(), values.dim_labels
-    if array.ndim == 1:
-        array, names = array[:, None], (*names, None)
-    if array.ndim == 2:
-        array, names = array[:, None, :], (names[0], None, names[1])
-    if array.ndim not in (3, 4):
-        raise DimensionError(
-            "a heatmap draws pictures: samples with H and W and at most one more dim, or lists of values",
-            op="HeatmapModel",
-            operands=(dims_of(values).operand("inputs"),),
-        )
-    row, column = array.ndim - 2, array.ndim - 1
-    if "H" in names[1:] and "W" in names[1:]:
-        row, column = names.index("H"), names.index("W")
-    rest = [axis for axis in range(1, array.ndim) if axis not in (row, column)]
-    if math.prod(array.shape[1:]) > MOST_CELLS:
-        raise DimensionError(
-            f"a picture of {math.prod(array.shape[1:]):,} values is more than the {MOST_CELLS:,} that are drawn",
-            op="HeatmapModel",
-            operands=(dims_of(values).operand("inputs"),),
-        )
-    dims = Dim(names[row], array.shape[row]), Dim(names[column], array.shape[column])
-    pictures = array.transpose(0, row, column, *rest)
-    return (pictures if rest else pictures[..., None]), *dims
+def _target_index(result: AttributionResult, rows: tuple[int, ...]) -> int | None:
+    found = {result.targets[row] for row in rows}
+    (first, *others) = found
+    return first[0] if not others and len(first) == 1 else None
 
 
-def _range(pictures: Array) -> tuple[float, float]:
-    """Return the least and the greatest finite value of all samples, so that they are drawn alike."""
-    finite = np.isfinite(pictures)
-    low = float(pictures.min(where=finite, initial=math.inf))
-    high = float(pictures.max(where=finite, initial=-math.inf))
-    if low > high:
-        return 0.0, 1.0
-    return (low, high) if high > low else (low, low + 1.0)
+def _note(result: AttributionResult) -> str:
+    return (
+        f"stopped after {result.progress:.0%} of its rows: this is of those alone"
+        if result.interrupted
+        else ""
+    )
+
+
+def model_of_study(study: Study) -> HeatmapModel:
+    """Return the view model of `study`; one that was asked nothing yet is asked now."""
+    model = HeatmapModel(study)
+    if study.shown is None and study.runs is None and not study.failure:
+        study.ask()
+    return model
 
 
 class HeatmapWidget(ViewWidget):
     """Attributions in a cell."""
 
-    def __init__(self, result: AttributionResult, source: str = "", **traits: Any) -> None:
-        super().__init__(HeatmapModel(result, source) if source else renderers.model_of(result), **traits)
+    def __init__(self, source: AttributionResult | Study, where: str = "", **traits: Any) -> None:
+        super().__init__(HeatmapModel(source, where) if where else renderers.model_of(source), **traits)
 
 
-def attribution(result: AttributionResult) -> HeatmapWidget:
-    """Show `result` in this cell."""
-    return HeatmapWidget(result)
+def attribution(source: Any, inputs: Any = None, labels: Any = None, **settings: Any) -> HeatmapWidget:
+    """Show attributions in this cell: of a result, of a `Study`, or of a model (or models by name) and its inputs.
+
+    `labels` and `settings` are those of `workbench.attribution.Study`.
+
+    Raises:
+        TypeError: a model without inputs.
+    """
+    if isinstance(source, AttributionResult | Study):
+        return HeatmapWidget(source)
+    if inputs is None:
+        raise TypeError(
+            "a model is explained for inputs: wb.widgets.attribution(model, images, labels); a result of "
+            "wb.attribution.explain(...) is shown as it is"
+        )
+    return HeatmapWidget(Study(source, inputs, labels, publish=False, **settings))
 
 
 heatmap = attribution
@@ -203,3 +407,4 @@ heatmap = attribution
 
 
 renderers.register(AttributionResult, HeatmapModel)
+renderers.register(Study, model_of_study)

@@ -9,7 +9,7 @@ import functools
 from html import escape
 from typing import Any
 
-from workbench.attribution import AttributionResult
+from workbench.attribution import AttributionResult, Board, Study
 from workbench.base import renderer_lookup
 from workbench.base.errors import DimensionError
 from workbench.graph import Graph, GraphDiff
@@ -45,6 +45,11 @@ def _attribution(result: AttributionResult) -> str:
         return still(renderers.model_of(result).snapshot())
     except DimensionError:  # its samples are no pictures
         return f"<pre>{escape(repr(result))}</pre>"
+
+
+@html.register
+def _asked(thing: Board | Study) -> str:
+    return still(renderers.model_of(thing).snapshot())
 
 
 @html.register

@@ -14,6 +14,7 @@ import numpy as np
 
 from workbench.base.number_format import figure, percent, si
 from workbench.live.messages import (
+    BoardState,
     ClashState,
     DiffNode,
     DiffRow,
@@ -21,6 +22,7 @@ from workbench.live.messages import (
     FlowOperand,
     FlowState,
     GraphState,
+    HeatmapPart,
     HeatmapState,
     HistogramState,
     ScatterState,
@@ -168,20 +170,39 @@ def _histogram(state: HistogramState, buffers: Buffers) -> str:
     return body
 
 
+def _heat_part(part: HeatmapPart, buffers: Buffers) -> str:
+    shape = (part.height, part.width)
+    shown = ""
+    if part.channels:
+        image = np.frombuffer(buffers[part.input_buffer], np.float32).reshape(*shape, part.channels)
+        shown += painted(image, part.input_low, part.input_high, "grey", "the input")
+    if part.attribution_buffer is not None:
+        found = np.frombuffer(buffers[part.attribution_buffer], np.float32).reshape(shape)
+        finite = np.abs(found[np.isfinite(found)])
+        most = float(finite.max(initial=0.0)) or 1.0
+        shown += painted(found[..., None], -most, most, "signed", "the attribution")
+    return shown + _quiet(" ".join(part.tokens)) if part.tokens else shown
+
+
 @_body.register
 def _heatmap(state: HeatmapState, buffers: Buffers) -> str:
-    shape = (state.height, state.width)
-    image = np.frombuffer(buffers[state.input_buffer], np.float32).reshape(*shape, state.channels)
-    found = np.frombuffer(buffers[state.attribution_buffer], np.float32).reshape(shape)
-    finite = np.abs(found[np.isfinite(found)])
-    most = float(finite.max(initial=0.0)) or 1.0
-    shown = painted(image, state.input_low, state.input_high, "grey", "the input")
-    shown += painted(found[..., None], -most, most, "signed", "the attribution")
+    shown = "".join(_heat_part(part, buffers) for part in state.parts)
     delta = "" if state.delta is None else f" · convergence delta {figure(state.delta)}"
     said = " · ".join(f"{entry.label} {percent(entry.probability)}" for entry in state.predictions[:5])
     sample = f"sample {state.sample} of {state.samples}" if state.samples > 1 else ""
     facts = " · ".join(filter(None, [state.method, f"target {state.target}" if state.target else "", sample]))
     return _quiet(facts + delta) + f"<div>{shown}</div>" + _quiet(said)
+
+
+@_body.register
+def _board(state: BoardState, buffers: Buffers) -> str:
+    heads = ("method", *(column.title for column in state.columns))
+    rows = [
+        (row.title, *("–" if cell.value is None else figure(cell.value) for cell in row.cells))
+        for row in state.rows[:MOST_ROWS]
+    ]
+    troubles = "".join(_quiet(f"{row.title}: {row.trouble}") for row in state.rows[:MOST_ROWS] if row.trouble)
+    return _quiet(state.question) + _table(heads, rows) + troubles
 
 
 @_body.register

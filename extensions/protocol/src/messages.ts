@@ -3,7 +3,7 @@
 // common
 
 /** Raised when a message changes shape; a view refuses a state of another version and says so. */
-export const PROTOCOL_VERSION = 5;
+export const PROTOCOL_VERSION = 6;
 
 /** One dimension: its name (None if it has none) and its size. */
 export interface Dim {
@@ -190,27 +190,125 @@ export interface GraphState {
 export interface ClassScore {
   readonly label: string;
   readonly probability: number;
+  /** Which class it is; -1 if it has no number. */
+  readonly index: number;
+}
+
+/** One input with its attributions. */
+export interface HeatmapPart {
+  /** Empty where there is one input only. */
+  readonly name: string;
+  /** A picture; a row of words, one a column; or lines over the columns, one a row. */
+  readonly form: 'picture' | 'tokens' | 'series';
+  readonly height: number;
+  readonly width: number;
+  /** Of the input; 0 where the attributions are those of a layer, which has no picture. */
+  readonly channels: number;
+  /** float32 [height, width, channels] */
+  readonly input_buffer: number;
+  readonly input_low: number;
+  readonly input_high: number;
+  /** float32 [height, width]; not a number where there is none. None until there is an answer. */
+  readonly attribution_buffer: number | null;
+  /** float32 [height, width]: of the other model. */
+  readonly other_buffer: number | null;
+  readonly row_dim: Dim;
+  readonly column_dim: Dim;
+  /** The words of a text, as many as columns; else empty. */
+  readonly tokens: readonly string[];
+}
+
+/** One setting of the method, as text. */
+export interface HeatmapSetting {
+  readonly name: string;
+  /** `whole`, `wholes`, `number`, `truth` or `choice`. */
+  readonly kind: string;
+  readonly value: string;
+  readonly choices: readonly string[];
+}
+
+/** A method that can be asked for. */
+export interface HeatmapMethod {
+  readonly name: string;
+  readonly title: string;
+  /** Whether it explains by a layer. */
+  readonly layer: boolean;
+}
+
+/** What can be asked for, and what is. */
+export interface HeatmapControls {
+  readonly models: readonly string[];
+  readonly model: string;
+  /** The model that is shown beside. */
+  readonly other: string | null;
+  readonly methods: readonly HeatmapMethod[];
+  readonly method: string;
+  readonly settings: readonly HeatmapSetting[];
+  readonly layers: readonly string[];
+  readonly layer: string | null;
+  /** One of `targets`, or a class's number. */
+  readonly target: string;
+  /** Which there are of `predicted`, `true` and `given`. */
+  readonly targets: readonly string[];
+}
+
+/** A question that is worked on; the picture is the last answer. */
+export interface HeatmapWork {
+  /** In words: the method, and of what. */
+  readonly what: string;
+  /** How many rows went through the model. */
+  readonly rows: number;
+  /** How many will, where that is known. */
+  readonly total: number | null;
+  readonly seconds: number;
+}
+
+/** What the other model answers, or why it does not. */
+export interface HeatmapOther {
+  readonly name: string;
+  readonly trouble: string;
+  readonly delta: number | null;
+  readonly tolerance: number | null;
+  readonly seconds: number | null;
+}
+
+/** One of all samples. */
+export interface StripSample {
+  readonly index: number;
+  readonly predicted: string;
+  /** Empty if it is not known. */
+  readonly truth: string;
+  readonly wrong: boolean;
+}
+
+/** Samples around the one that is shown. */
+export interface HeatmapStrip {
+  readonly samples: readonly StripSample[];
+  readonly height: number;
+  readonly width: number;
+  /** 1 or 3; 0 where samples are no pictures, and their numbers stand for them. */
+  readonly channels: number;
+  /** uint8 [samples, height, width, channels] */
+  readonly buffer: number | null;
+  /** How many of all samples are predicted wrongly. */
+  readonly wrong: number;
 }
 
 /** An attribution over its input. */
 export interface HeatmapState {
   readonly kind: 'heatmap';
   readonly head: Head;
-  readonly height: number;
-  readonly width: number;
-  readonly channels: number;
-  /** float32 [height, width, channels] */
-  readonly input_buffer: number;
-  readonly input_low: number;
-  readonly input_high: number;
-  /** float32 [height, width]; not a number where there is none */
-  readonly attribution_buffer: number;
-  readonly row_dim: Dim;
-  readonly column_dim: Dim;
+  /** One for each input of the model. */
+  readonly parts: readonly HeatmapPart[];
   readonly method: string;
   /** Pairs of name and value, as text. */
   readonly settings: readonly (readonly string[])[];
   readonly target: string;
+  readonly target_index: number | null;
+  /** The true class; None if it is not known. */
+  readonly truth: string | null;
+  /** True where another class was predicted. */
+  readonly wrong: boolean;
   /** Most probable first. */
   readonly predictions: readonly ClassScore[];
   /** Convergence delta: sum of the attributions − (F(input) − F(baseline)); None if it has no meaning. */
@@ -220,12 +318,93 @@ export interface HeatmapState {
   readonly seconds: number;
   readonly sample: number;
   readonly samples: number;
+  /** Over how many samples this is the mean; 0 for a single one. */
+  readonly averaged: number;
+  /** What else must be known to read it; mostly empty. */
+  readonly note: string;
+  /** None where it is not known what was asked, so that nothing else can be. */
+  readonly controls: HeatmapControls | null;
+  readonly work: HeatmapWork | null;
+  readonly other: HeatmapOther | null;
+  readonly refusal: Refusal | null;
+  readonly strip: HeatmapStrip | null;
+  /** True where it is a row of a board, to which a person can go back. */
+  readonly board: boolean;
+}
+
+/** A figure by which methods are compared. */
+export interface BoardColumn {
+  readonly name: string;
+  readonly title: string;
+  /** `low`, `high`, or empty where none is better. */
+  readonly better: string;
+  readonly meaning: string;
+}
+
+/** One figure of one method. */
+export interface BoardCell {
+  readonly value: number | null;
+  /** Why there is none, or what is wrong with it; mostly empty. */
+  readonly note: string;
+}
+
+/** One method on the board. */
+export interface BoardRow {
+  readonly method: string;
+  readonly title: string;
+  readonly standing: 'waiting' | 'running' | 'done' | 'refused' | 'stopped';
+  readonly trouble: string;
+  /** float32 [height, width] of the first sample */
+  readonly attribution_buffer: number | null;
+  /** One for each column. */
+  readonly cells: readonly BoardCell[];
+}
+
+/** Methods compared on the same question. */
+export interface BoardState {
+  readonly kind: 'board';
+  readonly head: Head;
+  readonly height: number;
+  readonly width: number;
+  readonly columns: readonly BoardColumn[];
+  readonly rows: readonly BoardRow[];
+  /** Which target of how many samples. */
+  readonly question: string;
+  readonly running: boolean;
+  readonly done: number;
+  readonly seconds: number;
+  readonly refusal: Refusal | null;
 }
 
 /** A person asked for another sample of a batch. */
 export interface SampleEvent {
   readonly type: 'sample';
   readonly index: number;
+}
+
+/** A person asked something else; what is None stays as it is. */
+export interface AskEvent {
+  readonly type: 'ask';
+  readonly model: string | null;
+  /** Empty for no other model. */
+  readonly other: string | null;
+  readonly method: string | null;
+  readonly layer: string | null;
+  /** `predicted`, `true`, or a class's number. */
+  readonly target: string | null;
+}
+
+/** A person set something of the method. */
+export interface SettingEvent {
+  readonly type: 'setting';
+  readonly name: string;
+  readonly value: string;
+}
+
+/** A person opened a row of the board as a heatmap, or with None went back to the board. */
+export interface OpenRowEvent {
+  readonly type: 'open_row';
+  readonly method: string | null;
 }
 
 // histogram
@@ -890,10 +1069,10 @@ export type DiffViewState = DiffState;
 export type DiffViewEvent = SelectEvent;
 
 /** What the heatmap view can draw; told apart by `kind`. */
-export type HeatmapViewState = HeatmapState;
+export type HeatmapViewState = HeatmapState | BoardState;
 
 /** What the heatmap view may send; told apart by `type`. */
-export type HeatmapViewEvent = SampleEvent;
+export type HeatmapViewEvent = SampleEvent | AskEvent | SettingEvent | OpenRowEvent | StopEvent;
 
 /** What the scatter view can draw; told apart by `kind`. */
 export type ScatterViewState = ScatterState;

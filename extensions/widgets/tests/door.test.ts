@@ -25,7 +25,7 @@ class FakeModel {
     view: 'histogram',
     view_model: 'histogram-1',
     kernel: 'process 1',
-    version: 5,
+    version: 6,
     state: { head: { live: true, updated: 5 } },
     buffers: []
   };
@@ -149,7 +149,7 @@ describe('door', () => {
     expect(model.sent).toEqual([
       {
         type: 'event',
-        version: 5,
+        version: 6,
         sender: expect.any(String),
         number: 1,
         oldest: 1,
@@ -193,7 +193,7 @@ describe('door', () => {
     model.traits['version'] = 7;
     const { el } = show(model);
     expect(el.textContent).toContain(
-      'another version of the workbench (its messages are version 7, these are 5)'
+      'another version of the workbench (its messages are version 7, these are 6)'
     );
     expect(drawn).toEqual([]);
   });

@@ -115,7 +115,7 @@ export class FakeKernel implements Kernel {
     const ids = [...this.comms.keys()].filter(id => (id === 'data') === (to === 'data'));
     const comm = this.comms.get(ids.at(-1) ?? '');
     if (comm && !comm.isDisposed) {
-      comm.onMsg({ content: { data: { version: 5, ...data } }, buffers } as never);
+      comm.onMsg({ content: { data: { version: 6, ...data } }, buffers } as never);
     }
   }
 

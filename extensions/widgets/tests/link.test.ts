@@ -80,7 +80,7 @@ describe('KernelLink', () => {
     const { kernel } = await opened();
     expect(kernel.said[0]).toMatchObject({
       type: 'comm_open',
-      data: { type: 'hello', version: 5, views: [] }
+      data: { type: 'hello', version: 6, views: [] }
     });
     expect(kernel.said[0]?.thread).toBe('thread-1');
     const reloaded = Object.assign(new FakeKernel(), { id: kernel.id });
@@ -183,7 +183,7 @@ describe('KernelLink', () => {
     const { kernel, link } = await opened();
     kernel.write({ ...state('a', 1), version: 1 }, 'data');
     expect(link.status).toBe('refused');
-    expect(link.describe()).toContain('version 1 of the protocol, this page version 5');
+    expect(link.describe()).toContain('version 1 of the protocol, this page version 6');
     await expect(link.request('a', { type: 'undo' })).rejects.toThrow('version 1');
   });
 

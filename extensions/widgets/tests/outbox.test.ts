@@ -32,7 +32,7 @@ class Ledger {
 }
 
 function reply({ sender, number, model }: Numbered, reason = ''): Reply {
-  return { type: 'reply', version: 5, sender, number, model, accepted: reason === '', reason };
+  return { type: 'reply', version: 6, sender, number, model, accepted: reason === '', reason };
 }
 
 /** A store whose contents outlive the outbox. */

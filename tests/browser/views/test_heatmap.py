@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
+from pathlib import Path
 
 from playwright.sync_api import expect
 
@@ -67,3 +69,197 @@ def test_the_stepper_asks_for_samples(harness: Harness) -> None:
     root.get_by_test_id("wb-sample").press("Enter")
     harness.settle()
     assert harness.events() == [{"type": "sample", "index": 4}, {"type": "sample", "index": 40}]
+
+
+NOTHING = {"type": "ask", "model": None, "other": None, "method": None, "layer": None, "target": None}
+
+
+def test_a_click_on_a_class_asks_for_it(harness: Harness) -> None:
+    root = harness.open("heatmap", "asked")
+    root.locator("[data-testid=wb-score][data-index='9']").click()
+    root.locator("[data-testid=wb-score][data-index='2']").press("Enter")
+    harness.settle()
+    assert harness.events() == [{**NOTHING, "target": "9"}, {**NOTHING, "target": "2"}]
+    expect(root.locator("[data-testid=wb-score][aria-pressed='true']")).to_contain_text("seven")
+
+
+def test_every_choice_is_asked_for(harness: Harness) -> None:
+    root = harness.open("heatmap", "layered")
+    for name, value in (
+        ("model", "int8"),
+        ("beside", "int8"),
+        ("method", "saliency"),
+        ("layer", "fc1"),
+        ("target", "true"),
+    ):
+        root.get_by_test_id(f"wb-ask-{name}").select_option(value)
+    harness.settle()
+    keys = ("model", "other", "method", "layer", "target")
+    values = ("int8", "int8", "saliency", "fc1", "true")
+    assert harness.events() == [{**NOTHING, key: value} for key, value in zip(keys, values, strict=True)]
+
+
+def test_every_kind_of_setting_is_asked_for(harness: Harness) -> None:
+    root = harness.open("heatmap", "asked")
+    root.get_by_test_id("wb-set-n_steps").fill("200")
+    root.get_by_test_id("wb-set-n_steps").press("Enter")
+    root.get_by_test_id("wb-set-method").select_option("riemann_left")
+    root.get_by_test_id("wb-set-abs").click()
+    harness.settle()
+    assert harness.events() == [
+        {"type": "setting", "name": "n_steps", "value": "200"},
+        {"type": "setting", "name": "method", "value": "riemann_left"},
+        {"type": "setting", "name": "abs", "value": "False"},
+    ]
+
+
+def test_a_result_that_cannot_be_asked_offers_nothing_to_ask(harness: Harness) -> None:
+    root = harness.open("heatmap")
+    expect(root.get_by_test_id("wb-score")).to_have_count(0)
+    expect(root.locator("select[data-testid^=wb-ask]")).to_have_count(0)
+    expect(root.get_by_test_id("wb-settings")).to_contain_text("n_steps50")
+
+
+def test_work_shows_rate_and_time_left_and_is_stopped(harness: Harness) -> None:
+    root = harness.open("heatmap", "working")
+    expect(root.get_by_test_id("wb-work")).to_contain_text(
+        "1,280 of 3,200 rows through the model · 2.1 K rows/s"
+    )
+    expect(root.get_by_test_id("wb-progress-words")).to_contain_text("left")
+    before = harness.pixels("wb-heat-map")
+    root.get_by_test_id("wb-stop").click()
+    harness.settle()
+    assert harness.events() == [{"type": "stop"}]
+    assert harness.pixels("wb-heat-map") == before
+    harness.do("show('asked')")
+    expect(root.get_by_test_id("wb-stop")).to_be_hidden()
+
+
+def test_until_the_first_answer_the_input_is_there(harness: Harness) -> None:
+    root = harness.open("heatmap", "begun")
+    expect(root.get_by_test_id("wb-heat-input")).to_be_visible()
+    expect(root.get_by_test_id("wb-heat-map")).to_have_count(0)
+    expect(root.get_by_test_id("wb-verdict")).to_have_text("no answer yet")
+    harness.do("show('asked')")
+    expect(root.get_by_test_id("wb-heat-map")).to_be_visible()
+
+
+def test_true_and_predicted_stand_together_and_wrong_samples_are_marked(harness: Harness) -> None:
+    root = harness.open("heatmap", "asked")
+    expect(root.get_by_test_id("wb-truth")).to_have_text("true seven ✓")
+    expect(root.locator("[data-sample][data-wrong]")).to_have_count(3)
+    root.get_by_test_id("wb-next-wrong").click()
+    root.locator("[data-sample='20']").click()
+    harness.settle()
+    assert harness.events() == [{"type": "sample", "index": 5}, {"type": "sample", "index": 20}]
+    harness.do("show('mistaken')")
+    expect(root.get_by_test_id("wb-truth")).to_have_text("true two ✕ wrong")
+
+
+def test_a_refusal_is_read_and_the_picture_stays(harness: Harness) -> None:
+    root = harness.open("heatmap", "asked")
+    before = harness.pixels("wb-heat-map")
+    harness.do("show('refused')")
+    harness.settle()
+    expect(root.get_by_test_id("wb-refusal")).to_contain_text(
+        "DeepLift has no rule for cumprod (model.py, line 12)"
+    )
+    assert harness.pixels("wb-heat-map") == before
+    harness.do("show('asked')")
+    expect(root.get_by_test_id("wb-refusal")).to_be_hidden()
+
+
+def test_after_a_restart_the_last_picture_is_there(harness: Harness) -> None:
+    root = harness.open("heatmap", "asked")
+    harness.do("setStatus({ kind: 'disconnected', reason: 'kernel restarted' })")
+    expect(root.get_by_test_id("wb-status")).to_contain_text("kernel restarted: last picture")
+    expect(root.get_by_test_id("wb-heat-map")).to_be_visible()
+    harness.do("answer = () => Promise.reject(new Error('the kernel restarted'))")
+    root.locator("[data-testid=wb-score][data-index='9']").click()
+    expect(root.get_by_test_id("wb-wrong")).to_contain_text("Python did not get this: the kernel restarted")
+
+
+def test_two_models_and_their_difference_share_a_scale(harness: Harness) -> None:
+    root = harness.open("heatmap", "beside")
+    for name in ("map", "other", "difference"):
+        expect(root.get_by_test_id(f"wb-heat-{name}")).to_be_visible()
+    expect(root.get_by_test_id("wb-heat-scale")).to_have_count(1)
+    root.get_by_test_id("wb-heat-difference").focus()
+    harness.page.keyboard.press("ArrowRight")
+    expect(root.get_by_test_id("wb-readout")).to_contain_text("int8 − float")
+    harness.do("show('lopsided')")
+    expect(root.get_by_test_id("wb-other-trouble")).to_contain_text("int8 has no answer: AutogradError")
+
+
+def test_a_word_is_read_by_pointer_and_by_keys(harness: Harness) -> None:
+    root = harness.open("heatmap", "text")
+    root.locator("[data-token='3']").hover()
+    readout = root.get_by_test_id("wb-readout")
+    expect(readout).to_contain_text("“slow” · T 3   attribution −0.800")
+    root.get_by_test_id("wb-heat-map").focus()
+    harness.page.keyboard.press("ArrowRight")
+    expect(readout).to_contain_text("“,” · T 4")
+    harness.picture("heatmap-text")
+
+
+def test_lines_and_several_inputs_are_read(harness: Harness) -> None:
+    root = harness.open("heatmap", "series")
+    root.get_by_test_id("wb-heat-map").focus()
+    harness.page.keyboard.press("End")
+    expect(root.get_by_test_id("wb-readout")).to_contain_text("C 2 · T 119")
+    root = harness.open("heatmap", "several")
+    root.locator(".wb-heat-text").focus()
+    harness.page.keyboard.press("ArrowRight")
+    expect(root.get_by_test_id("wb-readout")).to_contain_text("question: “the” · T 0")
+
+
+REDRAW = """async () => {
+  const slider = document.querySelector('[data-testid=wb-percentile]');
+  const frame = () => new Promise(done => requestAnimationFrame(done));
+  const times = [];
+  for (let value = 60; value < 80; value++) {
+    await frame();
+    slider.value = String(value);
+    const start = performance.now();
+    slider.dispatchEvent(new Event('input'));
+    await frame();
+    times.push(performance.now() - start);
+  }
+  return times.sort((a, b) => a - b)[10];
+}"""
+
+
+def test_sign_and_percentile_of_a_large_picture_ask_nobody(harness: Harness, screenshots: Path) -> None:
+    harness.open("heatmap", "huge")
+    milliseconds = harness.page.evaluate(REDRAW)
+    (screenshots / "heatmap-speed.json").write_text(json.dumps({"percentile, 640 by 640, ms": milliseconds}))
+    assert harness.events() == []
+
+
+def test_the_board_sorts_in_the_page_and_opens_a_row(harness: Harness) -> None:
+    root = harness.open("heatmap", "board")
+    rows = root.get_by_test_id("wb-board-row")
+    names = "rows => rows.map(row => row.dataset.method)"
+    first = rows.evaluate_all(names)
+    root.locator("[data-testid=wb-sort][data-column=insertion]").click()
+    best_first = ["integrated_gradients", "input_x_gradient", "saliency"]
+    assert rows.evaluate_all(names)[:3] == best_first
+    root.locator("[data-testid=wb-sort][data-column=insertion]").click()
+    assert rows.evaluate_all(names)[:3] == best_first[::-1]
+    root.locator("[data-testid=wb-sort][data-column=insertion]").click()
+    assert rows.evaluate_all(names) == first
+    expect(root.locator("[data-column=deletion][data-best]")).to_contain_text("0.190")
+    expect(root.locator("[data-method=deep_lift]").first).to_contain_text("DeepLift has no rule for cumprod")
+    assert harness.events() == []
+    root.locator("[data-testid=wb-open-row][data-method=saliency]").click()
+    expect(root.locator("[data-testid=wb-open-row][data-method=kernel_shap]")).to_be_disabled()
+    root.get_by_test_id("wb-stop").click()
+    harness.settle()
+    assert harness.events() == [{"type": "open_row", "method": "saliency"}, {"type": "stop"}]
+    harness.picture("heatmap-board")
+    harness.do("show('row')")
+    root.get_by_test_id("wb-back").click()
+    harness.settle()
+    assert harness.events()[-1] == {"type": "open_row", "method": None}
+    harness.do("show('done')")
+    expect(root.get_by_test_id("wb-stop")).to_be_hidden()

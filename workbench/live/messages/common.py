@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 __all__ = ["Dim", "Head", "PROTOCOL_VERSION", "Refusal", "SelectEvent", "ViewName"]
 
-PROTOCOL_VERSION = 5
+PROTOCOL_VERSION = 6
 """Raised when a message changes shape; a view refuses a state of another version and says so."""
 
 ViewName: TypeAlias = str

@@ -13,7 +13,14 @@ from typing import Literal
 from workbench.live.messages.common import SelectEvent
 from workbench.live.messages.diff import DiffState
 from workbench.live.messages.graph import GraphState
-from workbench.live.messages.heatmap import HeatmapState, SampleEvent
+from workbench.live.messages.heatmap import (
+    AskEvent,
+    BoardState,
+    HeatmapState,
+    OpenRowEvent,
+    SampleEvent,
+    SettingEvent,
+)
 from workbench.live.messages.histogram import (
     ChooseEvent,
     CompareEvent,
@@ -126,9 +133,12 @@ VIEWS: dict[str, View] = {
             name="heatmap",
             title="Attribution",
             icon="M2 2h3.4v3.4H2zM6.3 2h3.4v3.4H6.3zM11.3 2.7h2v2h-2zM2 6.3h3.4v3.4H2zM6.3 6.3h3.4v3.4H6.3zM10.6 6.3H14v3.4h-3.4zM2.7 11.3h2v2h-2zM6.3 10.6h3.4V14H6.3zM11.3 11.3h2v2h-2z",  # noqa: E501
-            states=(HeatmapState,),
-            events=(SampleEvent,),
-            widgets={"heatmap": ("HeatmapWidget", "attribution", "heatmap")},
+            states=(HeatmapState, BoardState),
+            events=(SampleEvent, AskEvent, SettingEvent, OpenRowEvent, StopEvent),
+            widgets={
+                "heatmap": ("HeatmapWidget", "attribution", "heatmap"),
+                "board": ("BoardWidget", "board"),
+            },
             run="wb.attribution.explain(model, batch)",
         ),
         View(

@@ -1,146 +1,141 @@
-/** The two pictures, input and heatmap, with one cursor over both. */
-import type { HeatmapState } from '../protocol';
-import { h, Listeners } from '../common/dom';
-import { dimensionText } from '../common/parts';
+/** An input that is a picture: itself and its heatmaps side by side, with one cursor over all. */
+import { h, Listeners, replace } from '../common/dom';
+import { chip } from '../common/parts';
 import { bitmap, fitCanvas, paint } from '../common/raster';
 import { clamp } from '../common/scales';
 import type { Theme } from '../common/theme';
-import { overlay, reachOf, type Tone } from './tone';
+import { keyed, labelOf, partName, type Cell, type PartData, type PartPicture, type Sight } from './part';
+import { overlay } from './tone';
 
-/** A cell of the input. */
-export interface Cell {
-  readonly row: number;
-  readonly column: number;
+/** The largest side of one picture, in CSS pixels. */
+const LARGEST = 308;
+/** Narrower than this, pictures stand one above the other, small enough that two are seen at once. */
+const NARROW = 460;
+const STACKED = 230;
+const SMALLEST = 80;
+const GAP = 16;
+/** Room of the scale beside the last picture. */
+const SCALE_ROOM = 62;
+
+interface Shown {
+  readonly canvas: HTMLCanvasElement;
+  readonly figure: HTMLElement;
+  bitmap: HTMLCanvasElement | null;
 }
 
-const KEYS: Readonly<Record<string, readonly [number, number]>> = {
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1]
-};
-
-/** Input and heatmap side by side. */
-export class HeatCanvases {
-  readonly input = h('canvas', { role: 'img', tabindex: 0, 'data-testid': 'wb-heat-input' });
-  readonly heat = h('canvas', { role: 'img', tabindex: 0, 'data-testid': 'wb-heat-map' });
+/** Input and heatmaps of one part. */
+export class CanvasPart implements PartPicture {
+  readonly element = h('div', { class: 'wb-heat-pair' });
   cursor: Cell | null = null;
-  reach = 1;
   private readonly listeners = new Listeners();
-  private state: HeatmapState | null = null;
-  private values: Float32Array = new Float32Array();
-  private attribution: Float32Array = new Float32Array();
+  private readonly axes = h('span', { class: 'wb-chips' });
+  private shown: Shown[] = [];
+  private layout = '';
+  private data: PartData | null = null;
   private inputImage: ImageData | null = null;
-  private inputBitmap: HTMLCanvasElement | null = null;
-  private heatBitmap: HTMLCanvasElement | null = null;
   private painted = '';
-  private reachKey = '';
   private scale = 1;
 
-  constructor(private readonly moved: () => void) {
-    for (const canvas of [this.input, this.heat]) {
-      this.listeners.on(canvas, 'pointermove', event => this.point(event));
-      this.listeners.on(canvas, 'pointerleave', () => this.go(null));
-      this.listeners.on(canvas, 'blur', () => this.go(null));
-      this.listeners.on(canvas, 'keydown', event => this.key(event));
-    }
-  }
+  constructor(private readonly moved: () => void) {}
 
-  /** Takes other arrays. */
-  accept(state: HeatmapState, values: Float32Array, attribution: Float32Array): void {
-    Object.assign(this, { state, values, attribution, painted: '', reachKey: '', inputImage: null });
-    this.label(state);
-    const { cursor } = this;
-    if (cursor && (cursor.row >= state.height || cursor.column >= state.width)) {
+  accept(data: PartData): void {
+    const { part, maps } = data;
+    Object.assign(this, { data, painted: '', inputImage: null });
+    const names = [...(part.channels > 0 ? ['input'] : []), ...maps.map(map => map.name)];
+    const layout = JSON.stringify([part.name, names]);
+    // Pictures of the same kind keep their elements, and with them the focus.
+    if (layout !== this.layout) {
+      this.layout = layout;
+      this.build(data, names);
+    }
+    this.shown.forEach(({ canvas }, at) => canvas.setAttribute('aria-label', labelOf(names[at]!, part)));
+    if (this.cursor && (this.cursor.row >= part.height || this.cursor.column >= part.width)) {
       this.cursor = null;
     }
   }
 
-  /** Says to people who listen what the pictures are; the readout below says the values. */
-  private label(state: HeatmapState): void {
-    const size = `${dimensionText(state.row_dim)} by ${dimensionText(state.column_dim)}`;
-    this.input.setAttribute('aria-label', `input, ${size}: the arrow keys read values`);
-    this.heat.setAttribute(
-      'aria-label',
-      `attribution to ${state.target}, ${size}: the arrow keys read values`
-    );
-  }
-
-  /** Draws both at a size of `side` pixels at most. */
-  draw(tone: Tone, side: number, theme: Theme): void {
-    const { state } = this;
-    if (!state) {
+  draw(sight: Sight): void {
+    const { data } = this;
+    if (!data) {
       return;
     }
-    this.paint(state, tone, theme);
-    const fit = Math.min(side / state.width, side / state.height);
+    this.paint(data, sight);
+    const { height, width } = data.part;
+    const side = this.side(sight.width);
+    const fit = Math.min(side / width, side / height);
     // Whole multiples, so that all cells are the same size; only what must shrink takes any scale.
     this.scale = fit >= 1 ? Math.max(1, Math.floor(fit)) : fit;
-    const width = state.width * this.scale;
-    const height = state.height * this.scale;
-    for (const [canvas, image] of [
-      [this.input, this.inputBitmap!],
-      [this.heat, this.heatBitmap!]
-    ] as const) {
-      const context = fitCanvas(canvas, width, height);
+    for (const { canvas, bitmap: image } of this.shown) {
+      const context = fitCanvas(canvas, width * this.scale, height * this.scale);
       // Shrunk without smoothing, whole rows would be left out.
       context.imageSmoothingEnabled = this.scale < 1;
-      context.drawImage(image, 0, 0, width, height);
-      this.drawCursor(context, theme);
+      context.drawImage(image!, 0, 0, width * this.scale, height * this.scale);
+      this.drawCursor(context, sight.theme);
     }
+    const { part } = data;
+    replace(this.axes, chip(part.row_dim, sight.theme.dark), chip(part.column_dim, sight.theme.dark));
   }
 
-  /** What lies under the cursor. */
-  read(cell: Cell): { readonly attribution: number; readonly input: number[] } {
-    const { width, channels } = this.state!;
-    const at = cell.row * width + cell.column;
-    return {
-      attribution: this.attribution[at]!,
-      input: Array.from(this.values.subarray(at * channels, (at + 1) * channels))
-    };
+  canvases(): readonly HTMLCanvasElement[] {
+    return this.shown.map(one => one.canvas);
   }
 
-  /** Both pictures side by side, for the export. */
-  both(): HTMLCanvasElement {
-    const canvas = h('canvas', {
-      width: this.input.width + this.heat.width + 16,
-      height: Math.max(this.input.height, this.heat.height)
-    });
-    const context = canvas.getContext('2d');
-    context?.drawImage(this.input, 0, 0);
-    context?.drawImage(this.heat, this.input.width + 16, 0);
-    return canvas;
-  }
-
-  /** Lets go. */
   destroy(): void {
     this.listeners.release();
   }
 
-  private paint(state: HeatmapState, tone: Tone, theme: Theme): void {
-    const { dark, paper } = theme;
-    const reachKey = `${tone.sign} ${tone.percentile}`;
-    if (this.reachKey !== reachKey) {
-      this.reachKey = reachKey;
-      this.reach = reachOf(this.attribution, tone.sign, tone.percentile);
+  private side(width: number): number {
+    const count = this.shown.length;
+    if (width < NARROW) {
+      return clamp(width - SCALE_ROOM, SMALLEST, STACKED);
     }
+    // More than three in a row would be too small to be read: two rows of two.
+    const beside = count > 3 && width < 1000 ? 2 : count;
+    return clamp((width - GAP * (beside - 1) - SCALE_ROOM) / beside, SMALLEST, LARGEST);
+  }
+
+  private build({ part, maps }: PartData, names: readonly string[]): void {
+    this.listeners.release();
+    const ids = [...(part.channels > 0 ? ['wb-heat-input'] : []), ...maps.map(map => `wb-heat-${map.kind}`)];
+    this.shown = ids.map((id, at) => {
+      const canvas = h('canvas', { role: 'img', tabindex: 0, 'data-testid': id });
+      this.listeners.on(canvas, 'pointermove', event => this.point(event));
+      this.listeners.on(canvas, 'pointerleave', () => this.go(null));
+      this.listeners.on(canvas, 'blur', () => this.go(null));
+      this.listeners.on(canvas, 'keydown', event => this.key(event));
+      const caption = h('figcaption', {}, h('span', {}, names[at]!), at === 0 ? this.axes : null);
+      return { canvas, bitmap: null, figure: h('figure', {}, caption, canvas) };
+    });
+    replace(this.element, partName(part), ...this.shown.map(one => one.figure));
+  }
+
+  private paint({ part, values, maps }: PartData, sight: Sight): void {
+    const { dark, paper } = sight.theme;
     if (!this.inputImage) {
-      const style = {
-        map: 'grey',
-        low: state.input_low,
-        high: state.input_high,
-        signed: false,
-        dark,
-        paper
-      } as const;
-      this.inputImage = paint(this.values, 0, state, style);
-      this.inputBitmap = bitmap(this.inputImage);
+      // Without a picture the heatmap stands on its own.
+      const plain = { map: 'grey', low: part.input_low, high: part.input_high, signed: false } as const;
+      const channels = part.channels || 1;
+      const ground = part.channels > 0 ? values : new Float32Array(part.height * part.width).fill(1);
+      this.inputImage = paint(ground, 0, { ...part, channels }, { ...plain, dark, paper });
     }
-    const key = JSON.stringify([tone, dark, paper]);
-    if (this.painted !== key) {
-      this.painted = key;
-      this.heatBitmap = bitmap(overlay(this.inputImage, this.attribution, tone, this.reach, dark, paper));
+    const { sign, map, blend } = sight.tone;
+    const key = JSON.stringify([sign, map, blend, sight.reach, dark, paper]);
+    if (this.painted === key) {
+      return;
     }
+    this.painted = key;
+    const offset = part.channels > 0 ? 1 : 0;
+    if (offset) {
+      this.shown[0]!.bitmap = bitmap(this.inputImage);
+    }
+    const tone = part.channels > 0 ? sight.tone : { ...sight.tone, blend: 1 };
+    maps.forEach((one, at) => {
+      // A difference has both signs, whichever of the attributions' are looked at.
+      const own = one.kind === 'difference' ? { ...tone, sign: 'all' as const } : tone;
+      this.shown[offset + at]!.bitmap = bitmap(
+        overlay(this.inputImage!, one.values, own, sight.reach, dark, paper)
+      );
+    });
   }
 
   private drawCursor(context: CanvasRenderingContext2D, theme: Theme): void {
@@ -163,36 +158,18 @@ export class HeatCanvases {
   private point(event: PointerEvent): void {
     const column = Math.floor(event.offsetX / this.scale);
     const row = Math.floor(event.offsetY / this.scale);
-    const { state } = this;
-    const inside = state && row >= 0 && column >= 0 && row < state.height && column < state.width;
+    const part = this.data?.part;
+    const inside = part && row >= 0 && column >= 0 && row < part.height && column < part.width;
     this.go(inside ? { row, column } : null);
   }
 
   private key(event: KeyboardEvent): void {
-    const { state } = this;
-    const step = KEYS[event.key];
-    if (!state) {
-      return;
+    const cell = this.data ? keyed(event, this.cursor, this.data.part) : undefined;
+    if (cell !== undefined) {
+      this.go(cell);
+      event.preventDefault();
+      event.stopPropagation();
     }
-    if (step) {
-      // So that the first arrow to the right leads to the first column.
-      const at = this.cursor ?? { row: 0, column: -step[1] };
-      const far = event.shiftKey ? 5 : 1;
-      this.go({
-        row: clamp(at.row + step[0] * far, 0, state.height - 1),
-        column: clamp(at.column + step[1] * far, 0, state.width - 1)
-      });
-    } else if (event.key === 'Home' || event.key === 'End') {
-      this.go(
-        event.key === 'Home' ? { row: 0, column: 0 } : { row: state.height - 1, column: state.width - 1 }
-      );
-    } else if (event.key === 'Escape' && this.cursor) {
-      this.go(null);
-    } else {
-      return;
-    }
-    event.preventDefault();
-    event.stopPropagation();
   }
 
   private go(cell: Cell | null): void {

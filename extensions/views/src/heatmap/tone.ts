@@ -71,19 +71,23 @@ export function overlay(
   const image = new ImageData(new Uint8ClampedArray(input.data), input.width, input.height);
   const table = colourTable(mapFor(tone), dark, paper);
   const pixels = image.data;
+  const { sign, blend } = tone;
+  // As `mapped` has it, without an object for each of a million cells.
+  const [factor, shift] = sign === 'all' ? [127.5 / reach, 127.5] : [255 / reach, 0];
   for (let cell = 0; cell < attribution.length; cell++) {
     const to = cell * 4;
     const value = attribution[cell]!;
     const finite = !Number.isNaN(value);
-    const { entry } = finite ? mapped(value, tone, reach) : { entry: 0 };
+    const entry = finite ? Math.round(Math.min(255, Math.max(0, pick(value, sign) * factor + shift))) * 3 : 0;
+    const cover = finite ? blend : 1;
     // The input behind is drawn grey, so that its colours are not read as attributions, and the paler the more
     // the heatmap counts, so that zero looks like the background and not like mud.
     const plain = 0.299 * pixels[to]! + 0.587 * pixels[to + 1]! + 0.114 * pixels[to + 2]!;
     const pale = dark ? plain * 0.35 : 206 + plain * 0.19;
-    const grey = plain + (pale - plain) * tone.blend;
+    const grey = plain + (pale - plain) * blend;
     for (let part = 0; part < 3; part++) {
-      const colour = finite ? table[entry * 3 + part]! : NAN_COLOUR[part]!;
-      pixels[to + part] = grey + (colour - grey) * (finite ? tone.blend : 1);
+      const colour = finite ? table[entry + part]! : NAN_COLOUR[part]!;
+      pixels[to + part] = grey + (colour - grey) * cover;
     }
   }
   return image;

@@ -1,23 +1,8 @@
-/** What the three pictures of the shapes view have in common. */
-import type { Host } from '../host';
+/** What the shapes view offers to the picture that it shows. */
+import type { Stage as AnyStage } from '../common/act';
 import type { ShapesViewEvent } from '../protocol';
-import type { Exports } from '../common/exporting';
-import type { Theme } from '../common/theme';
 
-/** What the view offers to the picture it shows. */
-export interface Stage {
-  readonly host: Host<ShapesViewEvent>;
-  readonly theme: () => Theme;
-  readonly width: () => number;
-  readonly redraw: () => void;
-  readonly send: (event: ShapesViewEvent) => Promise<unknown>;
-}
+export type { Act } from '../common/act';
 
-/** One of the three pictures. */
-export interface Act<S> {
-  readonly element: HTMLElement;
-  accept(state: S, buffers: readonly DataView[]): void;
-  draw(): void;
-  exports(): Exports;
-  destroy(): void;
-}
+/** The stage of the three pictures. */
+export type Stage = AnyStage<ShapesViewEvent>;

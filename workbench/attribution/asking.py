@@ -1,0 +1,75 @@
+"""What is asked of a study, and what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from workbench.attribution.explain import METHODS
+from workbench.attribution.method_settings import settings_of
+from workbench.attribution.result import AttributionResult
+from workbench.base.dims import near_miss
+
+__all__ = ["Ask", "Shown", "Target", "check_ask"]
+
+Target = int | Literal["predicted", "true", "given"]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What is asked of a study."""
+
+    model: str
+    """One of its models, by name."""
+    method: str
+    """A key of `workbench.attribution.explain.METHODS`."""
+    settings: tuple[tuple[str, Any], ...]
+    """Those that differ from the method's own, by name."""
+    target: Target
+    """A class, or for each sample the one that is predicted, the true one, or the one that `explain` was given."""
+    layer: str | None
+    """A layer's dotted name, for methods that explain by one."""
+    other: str | None
+    """Another of the models, to be shown beside."""
+    samples: tuple[int, ...]
+    """Of which samples; of several, their mean is what a view shows."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What was asked, and what came of it."""
+
+    ask: Ask
+    result: AttributionResult
+    rows: tuple[int, ...]
+    """Where in the result the samples stand."""
+    beside: AttributionResult | None = None
+    """Of the other model, of the samples alone."""
+    beside_failure: str = ""
+    """Why the other model has no answer."""
+
+
+def check_ask(asked: Ask, *, models: Collection[str], samples: int, layers: Collection[str] | None) -> None:
+    """Raise ValueError where there is no such model, method, setting, sample or layer."""
+    for name in (asked.model, *([] if asked.other is None else [asked.other])):
+        if name not in models:
+            raise ValueError(_missing("model", name, models))
+    if asked.method not in METHODS:
+        raise ValueError(_missing("attribution method", asked.method, METHODS))
+    kind = METHODS[asked.method]
+    known = {one.name: one for one in settings_of(kind)}
+    for name, _ in asked.settings:
+        if name not in known:
+            has = ", ".join(known) or "none"
+            raise ValueError(f"{kind.__name__} has no setting {name!r}; its settings are: {has}")
+    if not asked.samples or any(not 0 <= one < samples for one in asked.samples):
+        raise ValueError(f"the samples are 0 to {samples - 1:,}; got {list(asked.samples)[:5]}")
+    if asked.layer is not None and layers is not None and asked.layer not in layers:
+        raise ValueError(_missing("layer", asked.layer, layers))
+
+
+def _missing(what: str, name: object, known: Collection[str]) -> str:
+    near = near_miss(str(name), list(known))
+    hint = f"; did you mean {near!r}?" if near else f"; there are {', '.join(list(known)[:30]) or 'none'}"
+    return f"there is no {what} {name!r}{hint}"

@@ -1,0 +1,377 @@
+"""The board: methods compared on the same question, row by row, by what measures say of their attributions."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from workbench.attribution.background import Runs, Stopped, own_copy
+from workbench.attribution.explain import METHODS, explain
+from workbench.attribution.method_settings import offered, takes, takes_layer
+from workbench.attribution.metrics.measures import MEASURES, Judged, measure
+from workbench.attribution.result import AttributionResult
+from workbench.base import events, renderer_lookup
+from workbench.base.dims import near_miss
+from workbench.base.listeners import Listeners
+
+__all__ = ["Board", "Column", "Figure", "Row", "compare"]
+
+logger = logging.getLogger(__name__)
+
+Standing = Literal["waiting", "running", "done", "refused", "stopped"]
+
+USUAL = ("deletion", "insertion", "infidelity", "sensitivity")
+"""The measures that are asked unless others are."""
+
+
+COSTLY = ("shapley_values", "shapley_value_sampling", "feature_permutation")
+"""Methods that take long for every pixel, or several samples at least: they are compared where they are named."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure by which methods are compared."""
+
+    name: str
+    title: str
+    better: Literal["low", "high"]
+    meaning: str
+
+
+DELTA = Column(
+    "delta", "Delta", "low", "How far attributions are, at most, from adding up to the output's change."
+)
+TIME = Column("time", "Time", "low", "How long the method took for all samples.")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of one method."""
+
+    value: float | None
+    note: str = ""
+    """Why there is none, or what is wrong with it."""
+
+
+@dataclass
+class Row:
+    """What is known of one method so far."""
+
+    method: str
+    title: str
+    standing: Standing = "waiting"
+    result: AttributionResult | None = None
+    figures: dict[str, Figure] = field(default_factory=dict)
+    """By the names of the columns; one that is missing is not known yet."""
+    trouble: str = ""
+    """Why the method was refused, in its words."""
+
+
+class Board:
+    """Explains `inputs` [N, …] by several `methods` and measures the attributions, one row after the other.
+
+    It works in a thread of its own, on a copy of the model; rows are there as soon as they are done, and `wait` waits
+    for all. `measures` are names of `workbench.attribution.metrics.MEASURES`; figures are means over the samples, delta
+    and time come with each method. A method that refuses the model stays as a row that says why. `settings` are those
+    of methods, by method and name: ``{"integrated_gradients": {"n_steps": 200}}``.
+
+    Raises:
+        ValueError: there is no such method or measure.
+
+    >>> import workbench as wb
+    >>> images = wb.rand(N=2, C=1, H=28, W=28)
+    >>> board = Board(wb.models.DigitsNet(), images, methods=["saliency"], measures=["sparseness"])
+    >>> [row.standing for row in board.wait().rows]
+    ['done']
+    """
+
+    def __init__(
+        self,
+        model: Callable[..., Any],
+        inputs: Any,
+        targets: Any = None,
+        methods: Sequence[str] | None = None,
+        measures: Sequence[str] = USUAL,
+        *,
+        layer: str | None = None,
+        baselines: Any = None,
+        additional_forward_args: Any = None,
+        class_names: Sequence[Any] | None = None,
+        settings: dict[str, dict[str, Any]] | None = None,
+        title: str = "",
+        publish: bool = True,
+    ) -> None:
+        chosen = list(methods) if methods is not None else _fitting(layer)
+        for what, names, known in (("method", chosen, METHODS), ("measure", measures, MEASURES)):
+            for name in names:
+                if name not in known:
+                    near = near_miss(name, list(known))
+                    hint = f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"
+                    raise ValueError(f"there is no {what} {name!r}; {hint}")
+        self.model, self.inputs, self.targets, self.layer = model, inputs, targets, layer
+        self.baselines, self.additional_forward_args = baselines, additional_forward_args
+        self.class_names = class_names
+        self.settings = settings or {}
+        self.title = title or type(model).__name__
+        self.measures = tuple(measures)
+        self.columns = (
+            *(
+                Column(name, one.title, "high" if one.higher_is_better else "low", one.meaning)
+                for name, one in ((name, MEASURES[name]) for name in measures)
+            ),
+            DELTA,
+            TIME,
+        )
+        self.rows = [Row(name, METHODS[name].name) for name in dict.fromkeys(chosen)]
+        self._runs = Runs(self._tell)
+        self._listeners: Listeners[[]] = Listeners()
+        self._ended = threading.Event()
+        self._seconds: float | None = None
+        # A daemon: Python must not wait for figures when it ends.
+        self._thread = threading.Thread(target=self._work, name="workbench-board", daemon=True)
+        self._thread.start()
+        if publish:
+            events.publish(self)
+
+    @property
+    def running(self) -> bool:
+        """True until the last row is done, or it was stopped."""
+        return not self._ended.is_set()
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes, or took."""
+        return self._runs.seconds if self._seconds is None else self._seconds
+
+    def wait(self, timeout: float | None = None) -> Board:
+        """Return the board once all rows are done; Ctrl+C stops it and keeps those that are.
+
+        Raises:
+            TimeoutError: they are not after `timeout` seconds.
+        """
+        try:
+            if not self._ended.wait(timeout):
+                raise TimeoutError(f"the board is not done after {timeout:g} s; stop() ends it")
+        except KeyboardInterrupt:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """End with the next run of the model; what is known stays."""
+        self._runs.stop()
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` at every change, in whichever thread makes it; return a function that stops it."""
+        return self._listeners.add(listener)
+
+    def sorted(self, column: str) -> list[Row]:
+        """Return the rows, the best of a column first; those without the figure come last.
+
+        Raises:
+            ValueError: there is no such column.
+        """
+        found = next((one for one in self.columns if one.name == column), None)
+        if found is None:
+            names = [one.name for one in self.columns]
+            raise ValueError(f"there is no column {column!r}; there are {', '.join(names)}")
+        sign = 1.0 if found.better == "low" else -1.0
+
+        def key(row: Row) -> float:
+            value = row.figures.get(column, Figure(None)).value
+            return math.inf if value is None else sign * value
+
+        return sorted(self.rows, key=key)
+
+    def best(self, column: str) -> str | None:
+        """Return the method that is best in a column; None if fewer than two have the figure."""
+        known = [
+            one for one in self.sorted(column) if one.figures.get(column, Figure(None)).value is not None
+        ]
+        return known[0].method if len(known) > 1 else None
+
+    def to_dict(self) -> dict[str, dict[str, float | None]]:
+        """Return the figures by method and column; None where there is none."""
+        names = [one.name for one in self.columns]
+        return {
+            row.method: {name: row.figures.get(name, Figure(None)).value for name in names}
+            for row in self.rows
+        }
+
+    def code(self) -> str:
+        """Return Python that makes the same board."""
+        methods = [row.method for row in self.rows]
+        parts = ["model", "inputs", *(["targets"] if self.targets is not None else [])]
+        parts += [f"methods={methods!r}", f"metrics={list(self.measures)!r}"]
+        parts += [f"layer={self.layer!r}"] if self.layer is not None else []
+        parts += ["baselines=baselines"] if self.baselines is not None else []
+        parts += [f"settings={self.settings!r}"] if self.settings else []
+        return f"wb.attribution.compare({', '.join(parts)})"
+
+    def __repr__(self) -> str:
+        best = {one.name: self.best(one.name) for one in self.columns}
+        lines = [["method", *(f"{one.title} {'↓' if one.better == 'low' else '↑'}" for one in self.columns)]]
+        for row in self.rows:
+            cells = [_text(row.figures.get(one.name), best[one.name] == row.method) for one in self.columns]
+            lines.append([row.title, *(cells if row.standing == "done" else [*cells[:-1], row.standing])])
+        widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
+        text = [
+            "  ".join(
+                one.rjust(wide) if at else one.ljust(wide)
+                for at, (one, wide) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in lines
+        ]
+        text += [f"{row.title}: {row.trouble}" for row in self.rows if row.trouble]
+        return "\n".join(text)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return renderer_lookup.mimebundle(self)
+
+    # --------------------------------------------------------------------------------------------- work
+
+    def _tell(self) -> None:
+        self._listeners.tell()
+
+    def _work(self) -> None:
+        try:
+            model = own_copy(self.model, self._runs)
+            for row in self.rows:
+                self._check()
+                row.standing = "running"
+                self._tell()
+                self._fill(row, model)
+                self._tell()
+        except Stopped:
+            for row in self.rows:
+                if row.standing in ("waiting", "running"):
+                    row.standing = "stopped"
+        except Exception as error:  # a model that cannot be copied: every row says so
+            logger.info("a board of %s could not be made", self.title, exc_info=True)
+            for row in self.rows:
+                row.standing, row.trouble = "refused", f"{type(error).__name__}: {error}"
+        finally:
+            self._seconds = self._runs.seconds
+            self._ended.set()
+            self._tell()
+
+    def _check(self) -> None:
+        # Not the runs' own check, which says it once, to whoever runs the model.
+        if self._runs.stopped:
+            raise Stopped("the board was stopped")
+
+    def _fill(self, row: Row, model: Callable[..., Any]) -> None:
+        try:
+            result = self._explained(row.method, model, self.inputs, self.targets)
+        except Exception as error:  # whatever a method refuses is said in its row
+            row.standing, row.trouble = "refused", f"{type(error).__name__}: {error}"
+            return
+        row.figures["delta"] = _delta(result)
+        row.figures["time"] = Figure(result.seconds)
+        row.result = replace(result, asked=None)
+        if result.interrupted:
+            row.standing, row.trouble = "stopped", f"stopped after {result.progress:.0%} of its rows"
+            raise Stopped(row.trouble)
+        self._tell()
+        judged = self._judged(row.method, model, result)
+        for name in self.measures:
+            figure = self._measured(name, judged)
+            # Of one that was ended in its middle nobody knows what it says.
+            self._check()
+            row.figures[name] = figure
+            self._tell()
+        row.standing = "done"
+
+    def _measured(self, name: str, judged: Judged) -> Figure:
+        try:
+            mean = measure(name, judged).mean
+        except Exception as error:  # a measure that does not go with a method leaves its cell empty
+            return Figure(None, str(error))
+        return Figure(mean) if math.isfinite(mean) else Figure(None, "it has no meaning here")
+
+    def _judged(self, method: str, model: Callable[..., Any], result: AttributionResult) -> Judged:
+        def again(forward: Callable[..., Any], inputs: Any, target: Any) -> Any:
+            return self._explained(method, forward, inputs, target).attributions
+
+        return Judged.of(
+            model,
+            result,
+            baselines=self.baselines,
+            additional_forward_args=self.additional_forward_args,
+            explain=again,
+            multiply_by_inputs=METHODS[method].multiplies_by_inputs,
+        )
+
+    def _explained(
+        self, method: str, model: Callable[..., Any], inputs: Any, targets: Any
+    ) -> AttributionResult:
+        kind = METHODS[method]
+        return explain(
+            model,
+            inputs,
+            targets,
+            method,
+            baselines=self.baselines if takes(kind, "baselines") else None,
+            additional_forward_args=self.additional_forward_args,
+            class_names=self.class_names,
+            title=self.title,
+            publish=False,
+            **({"layer": self.layer} if takes_layer(kind) and self.layer is not None else {}),
+            **self.settings.get(method, {}),
+        )
+
+
+def compare(
+    model: Callable[..., Any],
+    inputs: Any,
+    targets: Any = None,
+    methods: Sequence[str] | None = None,
+    metrics: Sequence[str] = USUAL,
+    **more: Any,
+) -> Board:
+    """Compare methods on the same question: a `Board`, which is filled row by row while the program goes on.
+
+    Without `methods` those that explain inputs are compared, but for the costliest; with a `layer` those that explain
+    by one, too. `metrics` are the measures; `more` is what else a `Board` takes.
+
+    Raises as `Board` does.
+
+    >>> import workbench as wb
+    >>> board = compare(lambda x: x * x, wb.ones(2, 3), 1, ["saliency", "input_x_gradient"], ["deletion"])
+    >>> board.wait().to_dict()["saliency"]["deletion"] is not None
+    True
+    """
+    return Board(model, inputs, targets, methods, metrics, **more)
+
+
+def _fitting(layer: str | None) -> list[str]:
+    return [
+        name
+        for name, kind in METHODS.items()
+        if name not in COSTLY and offered(kind) and (layer is not None or not takes_layer(kind))
+    ]
+
+
+def _delta(result: AttributionResult) -> Figure:
+    if result.delta is None:
+        return Figure(None, "the method promises no sum")
+    sizes = np.abs(result.delta.numpy())
+    worst = float(sizes.max())
+    if result.tolerance is None or result.within_tolerance():
+        return Figure(worst)
+    over = int((sizes > result.tolerance.numpy()).sum())
+    return Figure(worst, f"over its tolerance for {over} of {len(sizes)} samples")
+
+
+def _text(figure: Figure | None, best: bool) -> str:
+    if figure is None:
+        return "…"
+    if figure.value is None:
+        return "–"
+    return f"{figure.value:.3g}" + (" !" if figure.note else "") + (" *" if best else "")

@@ -1,0 +1,157 @@
+"""What can be set of an attribution method, read from its signature: written down once, shown everywhere."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from workbench.attribution.base import Attribution
+from workbench.attribution.quadrature import METHODS as RULES
+
+__all__ = ["Setting", "offered", "settings_of", "takes", "takes_layer"]
+
+Kind = Literal["whole", "wholes", "number", "truth", "choice", "other"]
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "method": tuple(RULES),
+    "nt_type": ("smoothgrad", "smoothgrad_sq", "vargrad"),
+}
+"""Settings that are one of a few words."""
+
+WHOLES = ("sliding_window_shapes", "strides")
+"""Settings that are a whole number for each dim."""
+
+UNSEEN = (
+    "show_progress",
+    "memory",
+    "over",
+    "internal_batch_size",
+    "perturbations_per_eval",
+    "enable_cross_tensor_attribution",
+    "return_input_shape",
+)
+"""Settings that change how an answer is found and not which: a view does not offer them."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a method."""
+
+    name: str
+    kind: Kind
+    """``other`` is what nobody types: a function, a tensor, how many rows go at once."""
+    default: Any
+    choices: tuple[str, ...] = ()
+
+    def parse(self, text: str) -> Any:
+        """Return the value that a person typed.
+
+        Raises:
+            ValueError: it is no such value.
+
+        >>> Setting("n_steps", "whole", 50).parse("200")
+        200
+        >>> Setting("strides", "wholes", None).parse("1, 4, 4")
+        (1, 4, 4)
+        """
+        text = text.strip()
+        if text in ("", "None"):
+            if self.default is not None:
+                raise ValueError(f"{self.name} has no value; without one of yours it is {self.default}")
+            return None
+        try:
+            return self._parsed(text)
+        except ValueError:
+            raise ValueError(f"{self.name} is {_WANTED[self.kind]}{self._few()}; got {text!r}") from None
+
+    def _parsed(self, text: str) -> Any:
+        if self.kind == "whole":
+            return int(text)
+        if self.kind == "wholes":
+            parts = tuple(int(one) for one in text.strip("()[] ,").split(","))
+            return parts if len(parts) > 1 else parts[0]
+        if self.kind == "number":
+            number = float(text)
+            if not math.isfinite(number):
+                raise ValueError(text)
+            return number
+        if self.kind == "truth" and text in ("True", "False"):
+            return text == "True"
+        if self.kind == "choice" and text in self.choices:
+            return text
+        raise ValueError(text)
+
+    def _few(self) -> str:
+        return f" ({', '.join(self.choices)})" if self.choices else ""
+
+
+_WANTED: dict[Kind, str] = {
+    "whole": "a whole number",
+    "wholes": "whole numbers, e.g. 1, 4, 4",
+    "number": "a number",
+    "truth": "True or False",
+    "choice": "one of a few words",
+    "other": "set in Python",
+}
+
+
+@functools.cache
+def settings_of(method: type[Attribution]) -> tuple[Setting, ...]:
+    """Return what can be set of `method`, with what it is without."""
+    parameters = inspect.signature(method._compute).parameters
+    return tuple(_setting(one) for one in parameters.values() if one.default is not inspect.Parameter.empty)
+
+
+def takes(method: type[Attribution], name: str) -> bool:
+    """Say whether `method` is asked with an argument of that name, such as ``baselines``."""
+    # Of the abstract base there is no `attribute`; each method has its own.
+    attribute = getattr(method, "attribute", None)
+    return attribute is not None and name in inspect.signature(attribute).parameters
+
+
+def offered(method: type[Attribution]) -> bool:
+    """Say whether `method` can be asked for by its name, a layer and settings that it has values for."""
+    needed = [
+        name
+        for name, one in inspect.signature(method._compute).parameters.items()
+        if one.default is inspect.Parameter.empty and one.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    made = [
+        name
+        for name, one in inspect.signature(method.__init__).parameters.items()
+        if one.default is inspect.Parameter.empty and one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    ]
+    # The question is what is asked, a neuron would have to be named.
+    return set(needed) <= {"self", "question"} and set(made) <= {"self", "forward_func", "model", "layer"}
+
+
+def takes_layer(method: type[Attribution]) -> bool:
+    """Say whether `method` explains by a layer of the model."""
+    return "layer" in inspect.signature(method.__init__).parameters
+
+
+def _setting(parameter: inspect.Parameter) -> Setting:
+    name, default = parameter.name, parameter.default
+    if name in CHOICES:
+        return Setting(name, "choice", default, CHOICES[name])
+    if name in UNSEEN:
+        return Setting(name, "other", default)
+    return Setting(name, "wholes" if name in WHOLES else _kind(default, str(parameter.annotation)), default)
+
+
+def _kind(default: Any, annotation: str) -> Kind:
+    if isinstance(default, bool):
+        return "truth"
+    if isinstance(default, int):
+        return "whole"
+    if isinstance(default, float):
+        return "number"
+    # Without a default that tells, the annotation does: it is text here, and read as such.
+    if "tuple" in annotation:
+        return "wholes"
+    if annotation.startswith("int"):
+        return "whole"
+    return "number" if annotation.startswith("float") else "other"

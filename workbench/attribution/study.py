@@ -1,0 +1,447 @@
+"""A model, inputs, and one question after the other about them, answered beside whatever else runs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from workbench.attribution.asking import Ask, Shown, Target, check_ask
+from workbench.attribution.background import Runs, Stopped, own_copy
+from workbench.attribution.explain import METHODS, explain
+from workbench.attribution.method_settings import takes, takes_layer
+from workbench.attribution.quadrature import METHODS as RULES
+from workbench.attribution.result import AttributionResult
+from workbench.base import events, renderer_lookup
+from workbench.base.listeners import Listeners
+from workbench.core.dispatch import no_grad
+from workbench.nn import Module
+from workbench.tensor import Tensor
+
+__all__ = ["Study"]
+
+logger = logging.getLogger(__name__)
+
+Array = np.ndarray[Any, Any]
+
+MOST_KEPT = 64
+"""Most answers that are kept, the latest used last."""
+
+PREFERRED_BY_LAYER = "layer_grad_cam"
+"""What a layer is explained by unless another such method was asked."""
+
+ROWS = 64
+"""So many samples go through a model at once to see what it predicts."""
+
+
+class Study:
+    """Asks `models` about `inputs` [N, …], one question at a time, in a thread of its own.
+
+    `models` is a model or, by name, several of the same thing (``{"float": model, "int8": converted}``); `inputs` a
+    tensor or a tuple of them. `labels` are the true classes [N], `class_names` what classes are called, `tokens` for
+    texts the words of each sample. `settings` are those of the `method`, `rule` what some methods call their method.
+    While a question is worked on the last answer stays (`shown`); a newer question takes the place of one that is not
+    answered yet. Where there is no answer, `failure` says why in the words of the refusal, and the last one stays.
+
+    Modules are copied before they run, so a cell may train them meanwhile.
+
+    Raises:
+        TypeError: there is no model, or no input.
+        ValueError: there are not as many labels or texts as samples.
+
+    >>> import workbench as wb
+    >>> study = Study(wb.models.DigitsNet(), wb.rand(N=3, C=1, H=28, W=28), labels=[3, 1, 2])
+    >>> study.ask(method="saliency", target="true", samples=[1])
+    >>> study.wait().target_name(0)
+    '1'
+    """
+
+    def __init__(
+        self,
+        models: Callable[..., Any] | Mapping[str, Callable[..., Any]],
+        inputs: Any,
+        labels: Any = None,
+        *,
+        class_names: Sequence[Any] | None = None,
+        tokens: Sequence[Sequence[str]] | None = None,
+        baselines: Any = None,
+        additional_forward_args: Any = None,
+        method: str = "integrated_gradients",
+        target: Target = "predicted",
+        layer: str | None = None,
+        rule: str | None = None,
+        other: str | None = None,
+        title: str = "",
+        publish: bool = True,
+        **settings: Any,
+    ) -> None:
+        named = dict(models) if isinstance(models, Mapping) else {"model": models}
+        if not named or not all(callable(one) for one in named.values()):
+            raise TypeError("a study takes a model, or models by name: {'float': model, 'int8': converted}")
+        values = inputs if isinstance(inputs, tuple) else (inputs,)
+        if not values or not all(isinstance(one, Tensor) and one.ndim > 0 for one in values):
+            raise TypeError("a study takes inputs [N, …] as a tensor, or a tuple of tensors")
+        self.models: dict[str, Callable[..., Any]] = {str(name): model for name, model in named.items()}
+        self.inputs = inputs
+        self.samples: int = values[0].shape[0]
+        self.labels = self._one_each("labels", labels)
+        self.tokens = (
+            None
+            if tokens is None
+            else [[str(one) for one in words] for words in self._each("tokens", tokens)]
+        )
+        self.class_names = None if class_names is None else tuple(str(one) for one in class_names)
+        self.baselines = baselines
+        self.additional_forward_args = additional_forward_args
+        self.title = title or type(next(iter(self.models.values()))).__name__
+        self.shown: Shown | None = None
+        """The last answer."""
+        self.failure = ""
+        """Why the last question has no answer; empty if it has one."""
+        self.predictions: Array | None = None
+        """[N]: the class that the asked model gives each sample; None until it is known, or where it has no classes."""
+        self.given: tuple[tuple[int, ...], ...] | None = None
+        """The targets of a result that a study goes on from, where they are not the predicted classes."""
+        self._lock = threading.RLock()
+        self._listeners: Listeners[[]] = Listeners()
+        self._kept: OrderedDict[Ask, Shown] = OrderedDict()
+        self._known_predictions: dict[str, Array | None] = {}
+        self._wanted: Ask | None = None
+        self._runs: Runs | None = None
+        self._idle = threading.Event()
+        self._idle.set()
+        settings = settings if rule is None else {**settings, "method": rule}
+        self.asked = self._checked(
+            Ask(next(iter(self.models)), method, tuple(settings.items()), target, layer, other, (0,))
+        )
+        """The question that is worked on, or was last answered."""
+        if publish:
+            events.publish(self)
+
+    @classmethod
+    def of(cls, result: AttributionResult) -> Study | None:
+        """Return a study that goes on from what `explain` has found; None where it does not say what was asked."""
+        given = dict(result.asked or {})
+        method, model = given.pop("method", None) or "integrated_gradients", given.pop("model", None)
+        if method in RULES:
+            method, given["rule"] = "integrated_gradients", method
+        method = next((name for name, kind in METHODS.items() if method in (name, kind)), None)
+        # A method made ready, or a layer that has no name, cannot be asked for again.
+        if model is None or method is None or not isinstance(given.get("layer"), str | None):
+            return None
+        given.pop("targets", None)
+        study = cls(model, given.pop("inputs"), method=method, publish=False, **given)
+        study._take(result)
+        return study
+
+    # ------------------------------------------------------------------------------------------- asking
+
+    def ask(self, **parts: Any) -> None:
+        """Ask: parts of an `Ask` that are not given stay as they are, and so do settings by their names.
+
+        Another method begins with its own settings. An answer that is known is shown at once.
+
+        Raises:
+            ValueError: there is no such model, method, layer, setting, sample or label.
+            TypeError: there is no such part.
+        """
+        unknown = [name for name in parts if name not in Ask.__dataclass_fields__]
+        if unknown:
+            raise TypeError(
+                f"there is no {unknown[0]!r} to ask for; there are {', '.join(Ask.__dataclass_fields__)}"
+            )
+        with self._lock:
+            asked = self._next(parts)
+            self.failure = ""
+            if self._runs is not None:
+                # What it would find is not wanted any more.
+                self._runs.stop()
+            self.asked = asked
+            known = self._known(asked)
+            if known is not None:
+                self._wanted = None
+                self._show(known)
+            else:
+                self._begin(asked)
+        self._listeners.tell()
+
+    def ask_layer(self, layer: str) -> None:
+        """Ask by a layer, with the method by which layers are explained if the one that was asked is none of those.
+
+        Raises:
+            ValueError: there is no such layer, or no method that explains by one.
+        """
+        by_layer = [name for name, kind in METHODS.items() if takes_layer(kind)]
+        if not by_layer:
+            raise ValueError("no method here explains by a layer")
+        method = self.asked.method if self.asked.method in by_layer else PREFERRED_BY_LAYER
+        self.ask(layer=layer, method=method if method in by_layer else by_layer[0])
+
+    def wait(self, timeout: float | None = None) -> AttributionResult:
+        """Return the answer, once it is there.
+
+        Raises:
+            TimeoutError: it is not there after `timeout` seconds.
+            RuntimeError: there is none, for the reason that is given.
+        """
+        if self.shown is None and self._idle.is_set() and not self.failure:
+            self.ask()
+        if not self._idle.wait(timeout):
+            raise TimeoutError(f"the answer is not there after {timeout:g} s")
+        if self.failure or self.shown is None:
+            raise RuntimeError(self.failure or "nothing was asked")
+        return self.shown.result
+
+    def stop(self) -> None:
+        """End the work on a question: what its method has so far is shown, else the last answer stays."""
+        with self._lock:
+            if self._runs is not None:
+                self._runs.stop()
+
+    @property
+    def runs(self) -> Runs | None:
+        """The work that goes on; None if there is none."""
+        return self._runs
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` at every change, in whichever thread makes it; return a function that stops it."""
+        return self._listeners.add(listener)
+
+    def layers(self) -> list[str]:
+        """Return the dotted names of the asked model's layers."""
+        model = self.models[self.asked.model]
+        return [name for name, _ in model.named_modules() if name] if isinstance(model, Module) else []
+
+    def class_name(self, index: int) -> str:
+        """Return what a class is called; its number where it has no name."""
+        return (
+            self.class_names[index] if self.class_names and 0 <= index < len(self.class_names) else str(index)
+        )
+
+    def code(self) -> str:
+        """Return Python that finds the answer that is shown, from ``model`` (``models``) and ``inputs``."""
+        asked = self.asked if self.shown is None else self.shown.ask
+        model = "model" if len(self.models) == 1 else f"models[{asked.model!r}]"
+        samples = list(asked.samples)
+        one = len(samples) == 1
+        which = f"[{samples[0]}:{samples[0] + 1}]" if one else f"[{samples!r}]"
+        inputs = f"inputs{which}"
+        if isinstance(self.inputs, tuple):
+            inputs = f"tuple(one{which} for one in inputs)"
+        parts = [model, inputs]
+        if asked.target != "predicted":
+            parts.append(f"{self._targets(asked)!r}")
+        parts.append(f"method={asked.method!r}")
+        if asked.layer is not None and takes_layer(METHODS[asked.method]):
+            parts.append(f"layer={asked.layer!r}")
+        parts += [f"{name}={value!r}" for name, value in _for_explain(asked).items()]
+        parts += ["baselines=baselines"] if self._baselines(asked) is not None else []
+        parts += ["additional_forward_args=arguments"] if self.additional_forward_args is not None else []
+        return f"wb.attribution.explain({', '.join(parts)})"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return renderer_lookup.mimebundle(self)
+
+    # ------------------------------------------------------------------------------------------- checks
+
+    def _each(self, name: str, values: Any) -> Any:
+        if len(values) != self.samples:
+            raise ValueError(f"{len(values)} {name} for {self.samples} samples: give one for each")
+        return values
+
+    def _one_each(self, name: str, values: Any) -> Array | None:
+        if values is None:
+            return None
+        array = np.asarray(values.numpy() if isinstance(values, Tensor) else values)
+        if array.dtype.kind not in "iu" or array.ndim != 1:
+            raise ValueError(
+                f"{name} are whole numbers, one for each sample; got {array.dtype} {list(array.shape)}"
+            )
+        self._each(name, array)
+        return array
+
+    def _next(self, parts: Mapping[str, Any]) -> Ask:
+        given = dict(parts)
+        asked = self.asked
+        # What a method is set to says nothing to another.
+        held = {} if given.get("method", asked.method) != asked.method else dict(asked.settings)
+        held.update(given.pop("settings", {}))
+        given["settings"] = tuple(held.items())
+        if "samples" in given:
+            given["samples"] = tuple(int(one) for one in given["samples"])
+        return self._checked(replace(asked, **given))
+
+    def _checked(self, asked: Ask) -> Ask:
+        model = self.models.get(asked.model)
+        layers = [name for name, _ in model.named_modules() if name] if isinstance(model, Module) else None
+        check_ask(asked, models=self.models, samples=self.samples, layers=layers)
+        if asked.target == "true" and self.labels is None:
+            raise ValueError("the true classes are not known: give labels=")
+        if asked.target == "given" and self.given is None:
+            raise ValueError("no targets were given; ask for 'predicted', 'true' or a class's number")
+        return asked
+
+    # --------------------------------------------------------------------------------------------- work
+
+    def _known(self, asked: Ask) -> Shown | None:
+        found = self._kept.get(asked)
+        if found is not None:
+            self._kept.move_to_end(asked)
+            return found
+        # An answer for a whole batch is one for each of its samples.
+        whole = self._kept.get(replace(asked, samples=tuple(range(self.samples))))
+        return None if whole is None else replace(whole, ask=asked, rows=asked.samples)
+
+    def _take(self, result: AttributionResult) -> None:
+        """Show what was found for all samples before."""
+        whole = replace(self.asked, samples=tuple(range(self.samples)))
+        best = None if result.probabilities is None else result.probabilities.argmax(axis=1)
+        self._known_predictions[self.asked.model] = self.predictions = best
+        if result.targets[0] and (best is None or [(int(one),) for one in best] != list(result.targets)):
+            self.given = result.targets
+            self.asked = replace(self.asked, target="given")
+            whole = replace(whole, target="given")
+        self._kept[whole] = Shown(whole, result, whole.samples)
+        self.shown = replace(self._kept[whole], ask=self.asked, rows=self.asked.samples)
+
+    def _show(self, shown: Shown) -> None:
+        self.shown = shown
+        self.predictions = self._known_predictions.get(shown.ask.model, self.predictions)
+
+    def _begin(self, asked: Ask) -> None:
+        self._wanted = asked
+        if self._idle.is_set():
+            self._idle.clear()
+            # A daemon: Python must not wait for a picture when it ends.
+            threading.Thread(target=self._work, name="workbench-attribution", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                asked, self._wanted = self._wanted, None
+                if asked is None:
+                    self._idle.set()
+                    return
+                self._runs = runs = Runs(self._listeners.tell)
+            found, failure = self._answer(asked, runs)
+            with self._lock:
+                self._runs = None
+                if self._wanted is None:
+                    self._finish(asked, found, failure)
+            self._listeners.tell()
+
+    def _finish(self, asked: Ask, found: Shown | None, failure: str) -> None:
+        self.failure = failure
+        if found is not None:
+            if not found.result.interrupted:
+                self._kept[asked] = found
+            if len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+            if self.asked == asked:
+                self._show(found)
+        # What could not be done has changed nothing.
+        elif self.asked == asked and self.shown is not None:
+            self.asked = self.shown.ask
+
+    def _answer(self, asked: Ask, runs: Runs) -> tuple[Shown | None, str]:
+        try:
+            model = own_copy(self.models[asked.model], runs)
+            self._predict(asked, model)
+            found = self._explain(asked, model, runs)
+            beside, trouble = None, ""
+            if asked.other is not None:
+                beside, trouble = self._beside(asked, runs)
+            return Shown(asked, found, tuple(range(len(asked.samples))), beside, trouble), ""
+        except Stopped:
+            return None, "stopped before there was anything to show"
+        except Exception as error:  # whatever a model or a method raises is said in the view
+            logger.info("a question about %s has no answer", self.title, exc_info=True)
+            return None, f"{type(error).__name__}: {error}"
+
+    def _beside(self, asked: Ask, runs: Runs) -> tuple[AttributionResult | None, str]:
+        assert asked.other is not None
+        # The same classes as the first: two answers to two questions cannot be compared.
+        fixed = replace(asked, model=asked.other)
+        try:
+            model = own_copy(self.models[asked.other], runs)
+            return self._explain(fixed, model, runs, self._targets(asked)), ""
+        except Exception as error:  # one model may refuse what the other can do
+            return None, f"{type(error).__name__}: {error}"
+
+    def _explain(
+        self, asked: Ask, model: Callable[..., Any], runs: Runs, targets: Any = None
+    ) -> AttributionResult:
+        kind: Any = METHODS[asked.method]
+        if takes_layer(kind) and asked.layer is None:
+            raise ValueError(
+                f"{kind.name} explains by a layer: choose one of {', '.join(self.layers()[:12])}"
+            )
+        baselines = self._baselines(asked)
+        method = kind(model, asked.layer) if takes_layer(kind) else kind(model)
+        with runs.of(method):
+            found = explain(
+                model,
+                self._rows(self.inputs, asked),
+                self._targets(asked) if targets is None else targets,
+                method,
+                baselines=self._rows(baselines, asked),
+                additional_forward_args=self._rows(self.additional_forward_args, asked),
+                class_names=self.class_names,
+                title=self.title,
+                publish=False,
+                **_for_explain(asked),
+            )
+        # It would keep the copy of the model alive.
+        return replace(found, asked=None)
+
+    def _baselines(self, asked: Ask) -> Any:
+        return self.baselines if takes(METHODS[asked.method], "baselines") else None
+
+    def _targets(self, asked: Ask) -> Any:
+        if isinstance(asked.target, int):
+            return asked.target
+        if asked.target == "given":
+            assert self.given is not None  # checked when it was asked
+            return [
+                self.given[one] if len(self.given[one]) > 1 else self.given[one][0] for one in asked.samples
+            ]
+        chosen = self.labels if asked.target == "true" else self._known_predictions.get(asked.model)
+        # Without classes there is one number a sample, and no target.
+        return None if chosen is None else [int(chosen[one]) for one in asked.samples]
+
+    def _rows(self, values: Any, asked: Ask) -> Any:
+        """Return what belongs to the asked samples of `values`: of each tensor with an entry for each sample, those."""
+        if isinstance(values, tuple):
+            return tuple(self._rows(one, asked) for one in values)
+        if isinstance(values, Tensor) and values.ndim > 0 and values.shape[0] == self.samples:
+            return values[list(asked.samples)]
+        return values
+
+    def _predict(self, asked: Ask, model: Callable[..., Any]) -> None:
+        """Find out which class the model gives each sample."""
+        if asked.model in self._known_predictions:
+            return
+        found: list[Array] = []
+        for start in range(0, self.samples, ROWS):
+            some = replace(asked, samples=tuple(range(start, min(start + ROWS, self.samples))))
+            inputs, extra = self._rows(self.inputs, some), self._rows(self.additional_forward_args, some)
+            extra = () if extra is None else extra if isinstance(extra, tuple) else (extra,)
+            with no_grad():
+                output = model(*(inputs if isinstance(inputs, tuple) else (inputs,)), *extra)
+            if not isinstance(output, Tensor) or output.ndim != 2 or output.shape[1] < 2:
+                found = []
+                break
+            found.append(output.numpy(force=True).argmax(axis=1))
+        self._known_predictions[asked.model] = np.concatenate(found) if found else None
+        with self._lock:
+            self.predictions = self._known_predictions[asked.model]
+
+
+def _for_explain(asked: Ask) -> dict[str, Any]:
+    """Return settings as `explain` takes them: what some methods call their method is a rule there."""
+    return {"rule" if name == "method" else name: value for name, value in asked.settings}

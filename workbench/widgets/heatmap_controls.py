@@ -1,0 +1,90 @@
+"""What can be asked of a model in the attribution view, and what is worked on."""
+
+from __future__ import annotations
+
+from workbench.attribution.asking import Shown
+from workbench.attribution.explain import METHODS
+from workbench.attribution.method_settings import offered, settings_of, takes_layer
+from workbench.attribution.study import Study
+from workbench.live.messages import (
+    HeatmapControls,
+    HeatmapMethod,
+    HeatmapOther,
+    HeatmapSetting,
+    HeatmapWork,
+)
+from workbench.tensor import Tensor
+
+__all__ = ["controls_of", "other_of", "work_of"]
+
+LONGEST = 200
+"""Most characters of a text that travel."""
+
+MOST_LAYERS = 500
+"""Most layers that are offered."""
+
+
+def controls_of(study: Study) -> HeatmapControls:
+    """Return what can be asked, and what is asked now."""
+    asked = study.asked
+    kind = METHODS[asked.method]
+    given = dict(asked.settings)
+    return HeatmapControls(
+        models=[name[:LONGEST] for name in study.models],
+        model=asked.model,
+        other=asked.other,
+        methods=[
+            HeatmapMethod(name, kind.name, takes_layer(kind))
+            for name, kind in METHODS.items()
+            if offered(kind)
+        ],
+        method=asked.method,
+        settings=[
+            HeatmapSetting(one.name, one.kind, _text(given.get(one.name, one.default)), list(one.choices))
+            for one in settings_of(kind)
+            if one.kind != "other"
+        ],
+        layers=study.layers()[:MOST_LAYERS],
+        layer=asked.layer,
+        target=str(asked.target),
+        targets=["predicted"]
+        + (["true"] if study.labels is not None else [])
+        + (["given"] if study.given is not None else []),
+    )
+
+
+def work_of(study: Study) -> HeatmapWork | None:
+    """Return what is worked on; None where nothing is."""
+    runs = study.runs
+    if runs is None:
+        return None
+    asked = study.asked
+    samples = len(asked.samples)
+    what = f"{METHODS[asked.method].name} of " + (
+        f"{samples} samples" if samples > 1 else f"sample {asked.samples[0]}"
+    )
+    return HeatmapWork(what[:LONGEST], runs.rows, runs.total, runs.seconds)
+
+
+def other_of(shown: Shown) -> HeatmapOther | None:
+    """Return what the other model answered, or why it did not; None where none was asked."""
+    if shown.ask.other is None:
+        return None
+    result = shown.beside
+    return HeatmapOther(
+        name=shown.ask.other,
+        trouble=shown.beside_failure[:1000],
+        delta=None if result is None else _worst(result.delta),
+        tolerance=None if result is None else _worst(result.tolerance),
+        seconds=None if result is None else result.seconds,
+    )
+
+
+def _worst(values: Tensor | None) -> float | None:
+    return None if values is None else float(max(values.numpy().tolist(), key=abs))
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
