@@ -7,7 +7,7 @@ from workbench.core import Absent, Op, table
 from workbench.lab import operations
 from workbench.lab.operations import Row
 
-RULES = ["vjp", "jvp", "batch", "quantized", "sparse", "kernel"]
+RULES = ["vjp", "jvp", "batch", "quantized", "contribution", "sparse", "kernel"]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_every_op_has_a_row_with_every_rule(found: list[Row]) -> None:
 
 def test_every_mark_of_absence_has_a_reason(found: list[Row]) -> None:
     for one in found:
-        for rule in ("vjp", "quantized"):
+        for rule in ("vjp", "contribution", "quantized"):
             assert (one.marks[rule] == "·") == (rule in one.reasons), one.name
             assert one.reasons.get(rule, "a reason").strip(), one.name
 
@@ -39,7 +39,7 @@ def test_every_mark_of_absence_has_a_reason(found: list[Row]) -> None:
 def test_every_absence_in_the_table_is_on_the_page(found: list[Row]) -> None:
     page = " ".join(operations.report().split())
     for one in table():
-        for rule in ("vjp", "quantized"):
+        for rule in ("vjp", "contribution", "quantized"):
             if isinstance(absent := getattr(one, rule), Absent):
                 assert " ".join(absent.reason.split()) in page, (one.name, rule)
     assert not any(isinstance(value, Absent) for row in found for value in row.marks.values())
@@ -72,7 +72,7 @@ def test_an_estimate_is_no_derivative() -> None:
 
 def test_the_page_stays_narrow_and_sums_up_at_its_end(found: list[Row]) -> None:
     lines = operations.report().splitlines()
-    assert max(map(len, lines)) <= 100
+    assert max(map(len, lines)) <= 112
     assert f"{len(found)} ops" in lines[-len(RULES) - 1]
     counts = dict(line.split("  ", 1) for line in lines[-len(RULES) :])
     assert list(counts) == RULES or [key.strip() for key in counts] == RULES
@@ -83,7 +83,7 @@ def test_the_page_stays_narrow_and_sums_up_at_its_end(found: list[Row]) -> None:
 def test_a_reason_that_holds_for_most_is_not_a_list_of_names() -> None:
     page = operations.report()
     assert "all that are not named above" in page
-    assert len(page.splitlines()) < 1.5 * len(table())
+    assert len(page.splitlines()) < 1.75 * len(table())
 
 
 def test_names_are_found_by_pattern_and_shown_whole() -> None:

@@ -36,6 +36,7 @@ _LEGEND = {
     "batch": "what vmap does. ✓ has a rule of its own; `one by one` calls the op for each entry; `or` where it "
     "depends on the call",
     "quantized": "works on quantized values as they are",
+    "contribution": "how its result is shared out among its inputs, which DeepLift and LRP ask",
     "sparse": "what is done to sparse values. ✓ has a rule of its own; `values` where the op leaves 0 as it is",
     "kernel": "has compiled code here; NumPy computes all others",
 }
