@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +29,7 @@ def _image() -> np.ndarray[Any, Any]:
 
 
 def _method(name: str, **settings: Any) -> tuple[Work, Work]:
+    wb.manual_seed(0)
     ours, theirs = small(wb), small(torch)
     image = _image()
     x, y = wb.from_numpy(image), torch.from_numpy(image).requires_grad_()
@@ -60,6 +62,40 @@ def _grad_cam() -> tuple[Work, Work]:
     return (lambda: first.attribute(x, target=3), lambda: second.attribute(y, target=3))
 
 
+def _deep_lift() -> tuple[Work, Work]:
+    ours, theirs = small(wb), small(torch)
+    image = _image()
+    x, y = wb.from_numpy(image), torch.from_numpy(image).requires_grad_()
+    first, second = wb.attribution.DeepLift(ours), _captum().DeepLift(theirs)
+    return (lambda: first.attribute(x, target=3), lambda: _quietly(second.attribute, y, target=3))
+
+
+class _Functional(torch.nn.Module):
+    """The same network, flattened by a function: Captum's LRP refuses the layer."""
+
+    def __init__(self, layers: Any) -> None:
+        super().__init__()
+        self.features, self.last = layers[:6], layers[7]
+
+    def forward(self, x: Any) -> Any:
+        return self.last(self.features(x).flatten(1))
+
+
+def _lrp() -> tuple[Work, Work]:
+    ours, theirs = small(wb), _Functional(small(torch))
+    image = _image()
+    x, y = wb.from_numpy(image), torch.from_numpy(image).requires_grad_()
+    first, second = wb.attribution.LRP(ours), _captum().LRP(theirs)
+    return (lambda: first.attribute(x, target=3), lambda: _quietly(second.attribute, y, target=3))
+
+
+def _quietly(work: Any, *arguments: Any, **settings: Any) -> Any:
+    """Call what warns of hooks each time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return work(*arguments, **settings)
+
+
 def _residual() -> tuple[Work, Work]:
     image = np.random.default_rng(0).random((1, 3, 224, 224), np.float32)
     ours, theirs = residual(wb), residual(torch)
@@ -79,6 +115,8 @@ def attribution_cases() -> Iterator[Case]:
         "GradientShap(20)": _gradient_shap,
         "IntegratedGradients(50)": functools.partial(_method, "IntegratedGradients", n_steps=50),
         "LayerGradCam": _grad_cam,
+        "DeepLift": _deep_lift,
+        "LRP": _lrp,
     }
     for name, make in made.items():
         yield Case(f"{name} of a small network, one picture", "Captum", 0.7, make, needs="captum")
