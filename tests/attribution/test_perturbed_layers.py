@@ -18,6 +18,7 @@ from workbench.attribution import (
     Occlusion,
     feature_mask,
 )
+from workbench.base.errors import UnavailableError
 from workbench.data import DataLoader, TensorDataset
 
 
@@ -174,7 +175,7 @@ def test_superpixels() -> None:
     x = wb.zeros(N=2, C=3, H=16, W=16)
     x[:, :, :, 8:] = 1.0
     if importlib.util.find_spec("skimage") is None:
-        with pytest.raises(wb.UnavailableError, match="scikit-image, which is not installed"):
+        with pytest.raises(UnavailableError, match="scikit-image, which is not installed"):
             feature_mask(x, superpixels=4)
         return
     mask = feature_mask(x, superpixels=4)

@@ -38,6 +38,8 @@ MADE = {
     "reshape": "a dim that is no longer what it was has no name",
     "flatten": "several dims become one; out_dim= names it",
     "embedding": "a number without dims has no name that says that names are wanted",
+    "quantized_embedding": "a number without dims has no name that says that names are wanted",
+    "quantized_embedding_bag": "bags are new where places say where they begin",
     "index": "None in a key makes a dim",
     "as_strided": "dims are stated by memory, not by what they were",
     "group_norm": "the statistics have a dim of groups",

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from matplotlib import pyplot
 
 import workbench as wb
 from workbench.models import LeNet
 
+torch = pytest.importorskip("torch")
 accumulators = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
 pr_curves = pytest.importorskip("tensorboard.plugins.pr_curve.metadata")
 hparams = pytest.importorskip("tensorboard.plugins.hparams.metadata")

@@ -41,7 +41,7 @@ class DeepLift(GradientAttribution):
     >>> import workbench as wb
     >>> x = wb.tensor([[3.0, -1.0]], names=("N", "features"))
     >>> DeepLift(lambda x: wb.relu(x).sum("features")).attribute(x).tolist()
-    [[3.0, -0.0]]
+    [[3.0, 0.0]]
     """
 
     name = "DeepLift"

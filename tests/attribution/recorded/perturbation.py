@@ -6,9 +6,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import captum.attr
 import numpy as np
-import torch
+import pytest
+
+torch = pytest.importorskip("torch")
+captum = pytest.importorskip("captum")
+pytest.importorskip("captum.attr")
 
 RANDOM = np.random.default_rng(11)
 VALUES: dict[str, Any] = {

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
+import pytest
 
 import workbench as wb
+
+torch = pytest.importorskip("torch")
 
 Library = Any
 

@@ -19,7 +19,7 @@ class NeuronDeepLift(NeuronAttribution, GradientAttribution):
     >>> import workbench as wb
     >>> model = wb.nn.Sequential(wb.nn.ReLU(), wb.nn.Flatten())
     >>> NeuronDeepLift(model.eval(), "1").attribute(wb.tensor([[3.0, -2.0]]), 0).tolist()
-    [[3.0, -0.0]]
+    [[3.0, 0.0]]
     """
 
     name = "Neuron DeepLift"

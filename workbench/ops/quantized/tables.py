@@ -212,7 +212,7 @@ QUANTIZED_EMBEDDING_BAG = Op(
             (np.array([1]), _table(4, 6), np.array([1, 1])),
             {"mode": "sum", "padding": -1},
             DimensionError,
-            "offsets.0. has to be 0",
+            "offsets[0] has to be 0",
         ),
     ],
     tolerance=1e-6,
