@@ -13,6 +13,7 @@ from workbench.onnx.values import is_floating, wb
 __all__: list[str] = []
 
 _GREATEST = {1: wb.max_pool1d, 2: wb.max_pool2d, 3: wb.max_pool3d}
+_MEANS = {1: wb.avg_pool1d, 2: wb.avg_pool2d, 3: wb.avg_pool3d}
 _SUMS = {1: wb.conv1d, 2: wb.conv2d, 3: wb.conv3d}
 
 
@@ -41,6 +42,15 @@ class _Windows:
                 if (count - 1) * self.strides[i] >= size + self.before[i]:
                     count -= 1
                 self.beyond[i] = max((count - 1) * self.strides[i] + reach - there, 0)
+
+    def plain(self) -> bool:
+        """Say whether PyTorch's pools have them: next to one another, with as much around on all sides."""
+        return (
+            all(one == 1 for one in self.dilations)
+            and not any(self.beyond)
+            and list(self.before) == list(self.after)
+            and all(2 * pad <= size for pad, size in zip(self.before, self.kernel, strict=True))
+        )
 
     def padded(self, x: Any, value: Any) -> Any:
         """Return `x` with all that the windows see."""
@@ -101,6 +111,12 @@ def _average_pool(
     dilations: Any = None, pads: Any = None, strides: Any = None,
 ) -> Any:  # fmt: skip
     windows = _Windows(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+    if windows.plain():
+        # One op, which says what it is: sums by ones would be taken for a convolution when the model is explained.
+        return _MEANS[windows.rank](
+            x, tuple(windows.kernel), tuple(windows.strides), tuple(windows.before),
+            count_include_pad=bool(count_include_pad),
+        )  # fmt: skip
     total = windows.sums(windows.padded(x, 0))
     ones = wb.ones([1, 1, *x.shape[2:]], dtype=x.dtype)
     if count_include_pad:
