@@ -33,9 +33,24 @@ def cnn(nn: Any) -> Any:
     )  # fmt: skip
 
 
+def residual(nn: Any) -> Any:
+    class Residual(nn.Module):  # type: ignore[misc, name-defined]
+        """No layer that is known: what it calls is traced."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.wide, self.narrow, self.last = nn.Linear(6, 9), nn.Linear(9, 6), nn.Linear(6, 3)
+
+        def forward(self, x: Any) -> Any:
+            return self.last((x + self.narrow(nn.functional.relu(self.wide(x)))).tanh())
+
+    return Residual()
+
+
 MODELS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
     "perceptron": (perceptron, (3, 6)),
     "convolutions": (cnn, (3, 2, 8, 8)),
+    "residual": (residual, (3, 6)),
 }
 METHODS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "DeepLift": lambda model, x, base: DeepLift(model).attribute(x, base, TARGET),
@@ -76,7 +91,7 @@ def test_as_the_model_written_here(name: str, method: str) -> None:
     close(METHODS[method](taken, x, base).numpy(), METHODS[method](written, x, base).numpy())
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["perceptron", "convolutions"])
 @pytest.mark.parametrize("method", ["DeepLift", "DeepLiftShap"])
 def test_as_captum_explains_it(name: str, method: str) -> None:
     theirs, taken, _, given = three(name)
