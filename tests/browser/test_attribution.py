@@ -39,6 +39,15 @@ wb.widgets.board(board)
 """
 
 
+GRAPH = "wb.widgets.graph(model, inputs[:2])"
+
+CLOUD = """
+embedding = wb.embedding.Embedding(model.features(inputs).detach().numpy(), labels=labels)
+embedding.project()
+wb.widgets.projector(embedding)
+"""
+
+
 def picture(canvas: Locator) -> str:
     return str(canvas.evaluate("canvas => canvas.toDataURL()"))
 
@@ -86,7 +95,7 @@ def test_two_models_stand_side_by_side_and_a_refusal_is_said(lab: Lab) -> None:
     view.get_by_test_id("wb-ask-method").select_option("saliency")
     trouble = view.get_by_test_id("wb-other-trouble")
     expect(trouble).to_contain_text("int8 has no answer")
-    expect(trouble).to_contain_text("gradients")
+    expect(trouble).to_contain_text("a layer in integer codes; occlusion, feature_ablation")
     expect(view.get_by_test_id("wb-heat-map")).to_be_visible()
     lab.screenshot("attribution-refused", view)
 
@@ -139,3 +148,27 @@ def test_the_code_that_is_written_gives_the_same_attributions(lab: Lab) -> None:
     expect(lab.cell(2).get_by_test_id("wb-heatmap").get_by_test_id("wb-heat-map")).to_be_visible()
     shown = "view.model.result.attributions.numpy()"
     assert lab.python(f"float(abs({shown} - Out[3].attributions.numpy()).max())") == 0.0
+
+
+def test_a_layer_and_points_that_are_picked_elsewhere_are_explained(lab: Lab) -> None:
+    show = "view = wb.widgets.attribution(model, inputs, labels)\nview"
+    view = opened(lab, [show, GRAPH, CLOUD], "attribution-linked")
+    expect(view.get_by_test_id("wb-heat-map")).to_be_visible()
+    lab.run_cell(2)
+    lab.run_cell(3)
+    lab.cell(2).get_by_test_id("wb-node").filter(has_text="conv2d").nth(1).click()
+    expect(view.get_by_test_id("wb-ask-method")).to_have_value("layer_grad_cam")
+    expect(view.get_by_test_id("wb-ask-layer")).to_have_value("conv2")
+    lab.screenshot("attribution-layer", view)
+    cloud = lab.cell(3).get_by_test_id("wb-points")
+    cloud.scroll_into_view_if_needed()
+    box = cloud.bounding_box()
+    assert box is not None
+    lab.page.keyboard.down("Shift")
+    lab.page.mouse.move(box["x"] + 4, box["y"] + 4)
+    lab.page.mouse.down()
+    lab.page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] - 4, steps=8)
+    lab.page.mouse.up()
+    lab.page.keyboard.up("Shift")
+    expect(view.get_by_test_id("wb-mean")).to_contain_text("mean of 8 samples")
+    lab.screenshot("attribution-mean", view)

@@ -423,5 +423,6 @@ def _check_gradient(array: Array, position: int, method: str) -> None:
 
 _UNCONNECTED = (
     "{method}: the output does not depend on the inputs through ops that have gradients: something between them "
-    "leaves the tape, such as detach(), numpy() or argmax()"
+    "leaves the tape, such as detach(), numpy(), argmax() or a layer in integer codes; occlusion, feature_ablation and "
+    "the other methods that perturb inputs need no gradients"
 )

@@ -8,6 +8,8 @@ const TARGETS: Readonly<Record<string, string>> = {
   true: 'the true class',
   given: 'as given'
 };
+/** What Captum's settings are called where their own name says something else in this view. */
+const SETTINGS: Readonly<Record<string, string>> = { method: 'rule' };
 /** Stands for no choice. */
 const NONE = '';
 
@@ -98,13 +100,14 @@ export class Choices {
   private setting(one: HeatmapSetting): HTMLElement {
     const send = (value: string): void => this.send({ type: 'setting', name: one.name, value });
     const testid = `wb-set-${one.name}`;
+    const label = SETTINGS[one.name] ?? one.name;
     if (one.kind === 'choice') {
       const choices = one.choices.map(choice => [choice, choice] as const);
-      return select(one.name, choices, one.value, send, testid).element;
+      return select(label, choices, one.value, send, testid).element;
     }
     if (one.kind === 'truth') {
       const on = one.value === 'True';
-      return button(one.name, () => send(on ? 'False' : 'True'), {
+      return button(label, () => send(on ? 'False' : 'True'), {
         'aria-pressed': String(on),
         'data-testid': testid
       });
@@ -115,7 +118,7 @@ export class Choices {
       placeholder: 'default',
       spellcheck: 'false',
       autocomplete: 'off',
-      'aria-label': one.name,
+      'aria-label': label,
       'data-testid': testid
     });
     input.addEventListener('change', () => {
@@ -123,7 +126,7 @@ export class Choices {
       // A refused value is not what holds: the next state says what does.
       this.drawn = '';
     });
-    return h('label', { class: 'wb-field' }, h('span', {}, one.name), input);
+    return h('label', { class: 'wb-field' }, h('span', {}, label), input);
   }
 }
 

@@ -14,6 +14,8 @@ const NARROW = 460;
 const STACKED = 230;
 const SMALLEST = 80;
 const GAP = 16;
+/** Narrower than this, four pictures are two rows of two. */
+const FOUR_ABREAST = 800;
 /** Room of the scale beside the last picture. */
 const SCALE_ROOM = 62;
 
@@ -89,8 +91,8 @@ export class CanvasPart implements PartPicture {
     if (width < NARROW) {
       return clamp(width - SCALE_ROOM, SMALLEST, STACKED);
     }
-    // More than three in a row would be too small to be read: two rows of two.
-    const beside = count > 3 && width < 1000 ? 2 : count;
+    // Side by side where there is room: models are compared at one glance, and nothing lies below the window's edge.
+    const beside = count > 3 && width < FOUR_ABREAST ? 2 : count;
     return clamp((width - GAP * (beside - 1) - SCALE_ROOM) / beside, SMALLEST, LARGEST);
   }
 
