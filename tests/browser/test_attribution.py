@@ -172,3 +172,8 @@ def test_a_layer_and_points_that_are_picked_elsewhere_are_explained(lab: Lab) ->
     lab.page.keyboard.up("Shift")
     expect(view.get_by_test_id("wb-mean")).to_contain_text("mean of 8 samples")
     lab.screenshot("attribution-mean", view)
+    chosen = view.get_by_test_id("wb-strip").locator("[aria-pressed=true]")
+    expect(chosen).to_have_count(0)
+    view.get_by_test_id("wb-strip").locator("[data-sample='0']").click()
+    expect(view.get_by_test_id("wb-mean")).to_have_count(0)
+    expect(chosen).to_have_attribute("data-sample", "0")

@@ -124,8 +124,10 @@ export class SampleStrip {
     const wrong = state.strip?.wrong ?? 0;
     setText(this.wrongCount, wrong > 0 ? `· ${grouped(wrong)} wrong` : '');
     this.wrong.hidden = !state.strip?.samples.some(one => one.wrong);
+    // A mean is of no sample alone.
+    const alone = this.wanted !== null || state.averaged === 0;
     for (const one of this.buttons) {
-      one.setAttribute('aria-pressed', String(one.dataset['sample'] === String(sample)));
+      one.setAttribute('aria-pressed', String(alone && one.dataset['sample'] === String(sample)));
     }
   }
 
