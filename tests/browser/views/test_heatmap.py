@@ -140,6 +140,8 @@ def test_until_the_first_answer_the_input_is_there(harness: Harness) -> None:
     expect(root.get_by_test_id("wb-heat-input")).to_be_visible()
     expect(root.get_by_test_id("wb-heat-map")).to_have_count(0)
     expect(root.get_by_test_id("wb-verdict")).to_have_text("no answer yet")
+    # Nothing is right before it is predicted.
+    expect(root.get_by_test_id("wb-truth")).to_have_text("true seven")
     harness.do("show('asked')")
     expect(root.get_by_test_id("wb-heat-map")).to_be_visible()
 

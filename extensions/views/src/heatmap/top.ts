@@ -33,7 +33,7 @@ export class Top {
             { 'data-wrong': state.wrong, 'data-testid': 'wb-truth' },
             'true ',
             h('b', {}, state.truth),
-            state.wrong ? h('span', { class: 'wb-heat-mark' }, ' ✕ wrong') : h('span', {}, ' ✓')
+            state.wrong ? h('span', { class: 'wb-heat-mark' }, ' ✕ wrong') : best ? h('span', {}, ' ✓') : null
           ),
       mean
         ? h(
