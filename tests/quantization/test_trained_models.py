@@ -31,25 +31,30 @@ def _train(model: Any, train: Any, rate: float, epochs: int) -> None:
 
 @pytest.fixture(scope="module")
 def digits() -> tuple[Any, Any, list[Any]]:
-    """A trained network, what it was trained with, and batches to test it."""
+    """A trained network, what it was trained with, and batches of all digits.
+
+    Of 2,000 digits it is chance whether a few more or fewer are told, and each processor trains another network. So
+    those that it was trained with are asked, too: what is judged is what codes change of its answers, not the network.
+    """
     wb.manual_seed(0)
     train, test = wb.data.digits()
     model = DigitsNet()
     _train(model, train, rate=4e-3, epochs=2)
-    return model.eval(), train, [test[start : start + 500] for start in range(0, 2000, 500)]
+    batches = [part[start : start + 500] for part in (test, train) for start in range(0, len(part), 500)]
+    return model.eval(), train, batches
 
 
 def _lost(model: Any, integer: Any, batches: list[Any]) -> int:
-    """Return how many of the 2000 digits fewer the integer model tells: two are a tenth of a point of accuracy."""
+    """Return how many of 10,000 digits fewer the integer model tells: ten are a tenth of a point of accuracy."""
     exact = q.accuracy(model, batches)
     assert exact > 0.97
-    return round(2000 * (exact - q.accuracy(integer, batches)))
+    return round(10_000 * (exact - q.accuracy(integer, batches)))
 
 
 def test_static_quantization_loses_no_tenth_of_a_point(digits: tuple[Any, Any, list[Any]]) -> None:
     model, train, batches = digits
     integer = q.quantize(model, [train[start : start + 64] for start in range(0, 512, 64)])
-    assert _lost(model, integer, batches) <= 2
+    assert _lost(model, integer, batches) <= 10
     assert q.model_size(integer) < 0.27 * q.model_size(model)
 
 
@@ -59,7 +64,7 @@ def test_a_graph_loses_no_tenth_of_a_point(digits: tuple[Any, Any, list[Any]]) -
     prepared = q.prepare_fx(model, q.get_default_qconfig_mapping(), (images[:2],))
     with wb.no_grad():
         prepared(images)
-    assert _lost(model, q.convert_fx(prepared), batches) <= 2
+    assert _lost(model, q.convert_fx(prepared), batches) <= 10
 
 
 def test_training_with_fake_quantization_loses_no_twentieth(digits: tuple[Any, Any, list[Any]]) -> None:
@@ -69,7 +74,7 @@ def test_training_with_fake_quantization_loses_no_twentieth(digits: tuple[Any, A
         copy.deepcopy(model).train(), q.get_default_qat_qconfig_mapping(), (train[:2][0],)
     )
     _train(aware, train, rate=2e-4, epochs=1)
-    assert _lost(model, q.convert_fx(aware.eval()), batches) <= 1
+    assert _lost(model, q.convert_fx(aware.eval()), batches) <= 5
 
 
 # ---------------------------------------------------------------------------------------------- words
