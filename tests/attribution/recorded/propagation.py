@@ -6,10 +6,13 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import captum.attr
 import numpy as np
-import torch
-from captum.attr._utils import lrp_rules
+import pytest
+
+torch = pytest.importorskip("torch")
+captum = pytest.importorskip("captum")
+attr = pytest.importorskip("captum.attr")
+lrp_rules = pytest.importorskip("captum.attr._utils.lrp_rules")
 
 RANDOM = np.random.default_rng(12)
 VALUES: dict[str, Any] = {
