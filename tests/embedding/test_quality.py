@@ -111,3 +111,13 @@ def test_two_embeddings_are_compared_by_the_neighbours_of_their_points() -> None
 def test_what_cannot_be_judged_is_refused(ask: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         ask()  # type: ignore[operator]
+
+
+def test_points_whose_order_rounding_hides_come_in_the_order_of_the_exact_distances() -> None:
+    generator = np.random.default_rng(5)
+    one = generator.standard_normal(40)
+    points = np.stack([np.zeros(40), *(generator.permutation(one) for _ in range(60))])
+    found = all_neighbours(points, 20)
+    expected = neighbours(points, 0, 20, "euclidean")
+    np.testing.assert_array_equal(found.indices[0], expected.indices)
+    np.testing.assert_array_equal(found.distances[0], expected.distances)

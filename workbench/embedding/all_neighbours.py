@@ -60,7 +60,7 @@ def all_neighbours(points: Any, k: int = 10, metric: Metric = "euclidean") -> Ne
         own = slice(start, min(start + rows, len(array)))
         indices[own], distances[own] = _of_rows(array, left, right, own, k)
     # ‖x − y‖² = 2 (1 − x·y) for directions.
-    return Near(indices, distances / 2 if metric == "cosine" else np.sqrt(distances))
+    return Near(indices, distances**2 / 2 if metric == "cosine" else distances)
 
 
 def factors(array: Array) -> tuple[Array, Array]:
@@ -79,7 +79,7 @@ def squared_distances(left: Array, right: Array, own: slice) -> Array:
 
 
 def _of_rows(array: Array, left: Array, right: Array, own: slice, k: int) -> tuple[Array, Array]:
-    """Return the nearest to some rows, and their squared distances."""
+    """Return the nearest to some rows, and their distances."""
     found = squared_distances(left, right, own)
     squares = right[:, -1]
     slack = ROUNDING * np.sqrt(array.shape[1]) * (squares.max() + squares[own])
@@ -94,6 +94,8 @@ def _of_rows(array: Array, left: Array, right: Array, own: slice, k: int) -> tup
         part = doubtful[start : start + step]
         apart = array[own][row[part]] - array[column[part]]
         near[part] = np.einsum("nf,nf->n", apart, apart)
+    # Of points whose distances are one number, though their squares are two, the lower index comes first.
+    near = np.sqrt(near)
     if len(doubtful):
         order = np.lexsort((column, near, row))
         column, near = column[order], near[order]
