@@ -28,9 +28,12 @@ from workbench.live.registry import registry
 from workbench.live.renderers import renderers
 from workbench.live.selection import selection
 from workbench.widgets.scatter import ScatterModel
+from workbench.widgets.scatter_places import decode_places, encode_places
 
 room = sys.modules[ScatterModel.__module__]
 """The module, whose name in the package is that of the function."""
+
+places_room = sys.modules[encode_places.__module__]
 
 
 @pytest.fixture(autouse=True)
@@ -208,3 +211,42 @@ def test_an_embedding_does_not_keep_its_pictures_alive() -> None:
     assert gone() is None
     made.selected = [1]
     assert not made._listeners
+
+
+def test_many_points_in_space_take_eight_bytes_each_and_keep_their_places(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(places_room, "MOST_EXACT", 50)
+    made = embedding(60, labels=["a", "b"] * 30)
+    model = ScatterModel(made)
+    drawn, buffers = state(model)
+    assert made.projection is not None
+    exact = made.projection.positions
+    data = buffers[drawn.positions_buffer]
+    assert (drawn.positions_coding, len(data), sum(map(len, buffers))) == ("packed", 60 * 8, 60 * 10)
+    assert (drawn.low, drawn.high) == (exact.min(axis=0).tolist(), exact.max(axis=0).tolist())
+    read = decode_places(data, drawn.positions_coding, drawn.low, drawn.high)
+    # Half a step, and what float32 rounds off of the result.
+    assert (abs(read - exact) <= (exact.max(axis=0) - exact.min(axis=0)) * 2.5e-7).all()
+    made.project(dims=2)
+    drawn, buffers = state(model)
+    assert (drawn.positions_coding, len(buffers[0])) == ("float32", 60 * 8)
+
+
+def test_a_packed_point_is_nowhere_where_a_coordinate_is_not_finite() -> None:
+    positions = np.arange(9, dtype=np.float32).reshape(3, 3)
+    positions[1, 2] = np.inf
+    places = encode_places(np.repeat(positions, 40_000, axis=0))
+    words = np.frombuffer(places.data, "<u8")[::40_000].tolist()
+    most = 2**21 - 1
+    assert (places.low, places.high) == ([0, 1, 2], [6, 7, 8])
+    assert words == [0, 2**63, most | most << 21 | most << 42]
+    read = decode_places(*places)[::40_000]
+    assert np.isnan(read[1]).all()
+    np.testing.assert_array_equal(read[[0, 2]], positions[[0, 2]])
+
+
+@pytest.mark.parametrize("value", [3.5, np.nan])
+def test_points_that_are_all_equal_or_nowhere_are_packed_too(value: float) -> None:
+    positions = np.full((100_001, 3), value, np.float32)
+    np.testing.assert_array_equal(decode_places(*encode_places(positions)), positions)

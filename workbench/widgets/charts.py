@@ -107,7 +107,9 @@ def points(places: Array, groups: Array | None) -> tuple[str, list[str]]:
     """Draw points [n, 2] as an image, each in the colour of its group; return it and the colours of the groups."""
     size = 240
     sheet = np.zeros((size, size, 4), np.uint8)
-    table = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in CATEGORIES], np.uint8)
+    table = np.array(
+        [[*(int(colour[at : at + 2], 16) for at in (1, 3, 5)), 255] for colour in CATEGORIES], np.uint8
+    )
     finite = np.isfinite(places).all(axis=1)
     if finite.any():
         kept = places[finite]
@@ -115,10 +117,14 @@ def points(places: Array, groups: Array | None) -> tuple[str, list[str]]:
         span = np.where(high > low, high - low, 1.0)
         across, up = ((kept - low) / span * (size - 5) + 2).astype(np.intp).T
         chosen = np.zeros(kept.shape[0], np.intp) if groups is None else groups[finite]
-        ink = table[chosen % len(CATEGORIES)]
-        for right in (-1, 0, 1):
-            for above in (-1, 0, 1):
-                sheet[size - 1 - up + above, across + right] = np.insert(ink, 3, 255, axis=1)
+        # A million points fall on few pixels: they become so many first.
+        last = np.full((size, size), -1, np.intp)
+        last[size - 1 - up, across] = chosen
+        down, right = np.nonzero(last >= 0)
+        ink = table[last[down, right] % len(CATEGORIES)]
+        for aside in (-1, 0, 1):
+            for below in (-1, 0, 1):
+                sheet[down + below, right + aside] = ink
     image = (
         f'<img src="{data_uri(encode_png(sheet))}" width="{2 * size}" alt="the points, the first two components" '
         'style="display:block;margin-top:4px;max-width:100%;height:auto"/>'

@@ -7,8 +7,6 @@ import time
 import weakref
 from typing import Any
 
-import numpy as np
-
 from workbench.embedding import Embedding, Projection
 from workbench.embedding.neighbours import METRICS, Metric, neighbours
 from workbench.embedding.thumbnails import lay_out
@@ -25,6 +23,7 @@ from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.live.renderers import renderers
 from workbench.live.selection import selection
 from workbench.widgets.base import ViewWidget
+from workbench.widgets.scatter_places import encode_places
 
 __all__ = ["ScatterModel", "ScatterWidget", "projector", "scatter"]
 
@@ -106,6 +105,9 @@ class ScatterModel(ViewModel):
             total=len(embedding),
             dims=projection.positions.shape[1],
             positions_buffer=0,
+            positions_coding=drawn.places.coding,
+            low=drawn.places.low,
+            high=drawn.places.high,
             explained=list(projection.explained),
             categories=drawn.categories,
             category_buffer=1 if drawn.categories else None,
@@ -189,8 +191,8 @@ class _Drawn:
         self.count = min(len(embedding), MOST_POINTS)
         dims = projection.positions.shape[1]
         self.code = f"embedding.project({projection.method.lower()!r}, dims={dims})"
-        positions = np.ascontiguousarray(projection.positions[: self.count], np.dtype("<f4"))
-        self.buffers: tuple[bytes, ...] = (positions.tobytes(),)
+        self.places = encode_places(projection.positions[: self.count])
+        self.buffers: tuple[bytes, ...] = (self.places.data,)
         self.columns = dict(embedding.metadata)
         self.categories: list[str] = []
         self.sprite: Sprite | None = None

@@ -34,6 +34,7 @@ from workbench.live.model import Snapshot
 from workbench.widgets.charts import bars, fitting, lines, painted, points
 from workbench.widgets.clash import clash_state_html
 from workbench.widgets.html import BOX, QUIET, dim_chip, picture_html, state_line, statistics_line
+from workbench.widgets.scatter_places import decode_places
 
 __all__ = ["MOST_BYTES", "OUTPUT", "still"]
 
@@ -207,7 +208,8 @@ def _board(state: BoardState, buffers: Buffers) -> str:
 
 @_body.register
 def _scatter(state: ScatterState, buffers: Buffers) -> str:
-    places = np.frombuffer(buffers[state.positions_buffer], np.float32).reshape(state.count, state.dims)
+    data = buffers[state.positions_buffer]
+    places = decode_places(data, state.positions_coding, state.low, state.high)
     groups = (
         None
         if state.category_buffer is None

@@ -744,8 +744,16 @@ export interface ScatterState {
   readonly total: number;
   /** 2 or 3 */
   readonly dims: number;
-  /** float32 [count, dims] */
+  /** [count, dims], as `positions_coding` says */
   readonly positions_buffer: number;
+  /**
+   * float32; or a uint64 a point: 21 bits each for x, y and z from the lowest on, counted in equal steps from `low`
+   * to `high`, and the highest bit set where the point has no place
+   */
+  readonly positions_coding: 'float32' | 'packed';
+  /** The least finite coordinate along each dim. */
+  readonly low: readonly number[];
+  readonly high: readonly number[];
   /** Fraction of the variance that each component explains; empty where that has no meaning. */
   readonly explained: readonly number[];
   /** The distinct labels. */

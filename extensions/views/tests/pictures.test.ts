@@ -1,21 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { mapFor, mapped, pick as pickSign, reachOf, type Tone } from '../src/heatmap/tone';
-import type { ClashOperand, FlowOperand, FlowRow, ScatterState } from '../src/protocol';
-import { between, project, projection, startCamera, zoomAt } from '../src/scatter/camera';
-import {
-  BRIGHT,
-  DIM,
-  HIDDEN,
-  normalise,
-  pick,
-  pickBox,
-  readCloud,
-  searchPoints,
-  stylePoints
-} from '../src/scatter/cloud';
-import { Choice } from '../src/scatter/choice';
-import { claim } from '../src/scatter/overlay';
-import { Side } from '../src/scatter/side';
+import type { ClashOperand, FlowOperand, FlowRow } from '../src/protocol';
 import { bar, barLabel } from '../src/shapes/bars';
 import { columnWidths, fitWidths, wrap } from '../src/shapes/clash';
 import { flows, layoutRow } from '../src/shapes/flowLayout';
@@ -24,8 +9,6 @@ import { rowText } from '../src/shapes/flow';
 import { sparkPath } from '../src/shapes/tensor';
 import { Scale } from '../src/common/scales';
 import { textWidth } from '../src/common/text';
-
-type Point = [number, number, number];
 
 const operand = (
   label: string,
@@ -259,153 +242,5 @@ describe('tones of a heatmap', () => {
     expect(mapped(0, { sign: 'absolute' }, 5).entry).toBe(0);
     expect(mapFor(tone)).toBe('signed');
     expect(mapFor({ ...tone, sign: 'positive' })).toBe('viridis');
-  });
-});
-
-describe('the cloud', () => {
-  const buffer = (array: Float32Array | Uint16Array) => new DataView(array.buffer);
-  const positions = Float32Array.of(0, 0, 0, 10, 0, 0, 0, 5, 0, Number.NaN, 0, 0);
-  const state = {
-    kind: 'scatter',
-    count: 4,
-    dims: 3,
-    positions_buffer: 0,
-    categories: ['seven', 'seventeen'],
-    category_buffer: 1,
-    sprite: null
-  } as unknown as ScatterState;
-  const cloud = readCloud(state, [buffer(positions), buffer(Uint16Array.of(0, 0, 1, 1))]);
-
-  it('is centred and scaled alike along all axes; what has no place is counted', () => {
-    expect(cloud.lost).toBe(1);
-    expect([...cloud.positions.slice(0, 6)]).toEqual([-1, -0.5, 0, 1, -0.5, 0]);
-    expect(normalise(Float32Array.of(3, 3), 1, 2).positions.slice(0, 2)).toEqual(Float32Array.of(0, 0));
-  });
-
-  it('refuses counts and dims that cannot be', () => {
-    expect(() => readCloud({ ...state, count: 1e9 }, [])).toThrow('more than a view can show');
-    expect(() => readCloud({ ...state, dims: 4 }, [])).toThrow('2 or 3 can be drawn');
-    expect(() => readCloud({ ...state, count: 5 }, [buffer(positions)])).toThrow(
-      '15 values were promised and 12 arrived'
-    );
-  });
-
-  it('hides, dims and brightens', () => {
-    const shown = (hidden: number[], bright: number[]) =>
-      [...stylePoints(cloud, { hidden: new Set(hidden), bright: new Set(bright) }, false, '#1976d2')].filter(
-        (_, index) => index % 4 === 3
-      );
-    expect(shown([1], [0])).toEqual([BRIGHT, DIM, HIDDEN, HIDDEN]);
-  });
-
-  it('is picked where it is drawn, from any side', () => {
-    const styles = stylePoints(cloud, { hidden: new Set(), bright: new Set() }, false, '#1976d2');
-    for (const yaw of [0, 0.4, 2]) {
-      const camera = { ...startCamera(3), yaw };
-      const p = projection(camera, 640, 480);
-      for (const point of [0, 1, 2]) {
-        const [x, y] = project(
-          p,
-          cloud.positions[point * 3]!,
-          cloud.positions[point * 3 + 1]!,
-          cloud.positions[point * 3 + 2]!
-        );
-        expect(pick(cloud, styles, p, x + 1, y, 6)).toBe(point);
-      }
-      expect(pick(cloud, styles, p, -500, -500, 6)).toBeNull();
-      expect(pickBox(cloud, styles, p, { left: 0, top: 0, right: 640, bottom: 480 })).toEqual([0, 1, 2]);
-    }
-  });
-
-  it('is found by label or number', () => {
-    expect(searchPoints(cloud, 'seven')).toEqual([0, 1]);
-    expect(searchPoints(cloud, 'teen')).toEqual([2, 3]);
-    expect(searchPoints(cloud, '#2')).toEqual([2]);
-    expect(searchPoints(cloud, '3')).toEqual([3]);
-    expect(searchPoints(cloud, '99')).toEqual([]);
-    expect(searchPoints(cloud, '')).toEqual([]);
-    expect(searchPoints(cloud, '#seven')).toEqual([]);
-  });
-
-  it('is picked within reach where it lies at the back', () => {
-    const styles = stylePoints(cloud, { hidden: new Set(), bright: new Set() }, false, '#1976d2');
-    const p = projection({ ...startCamera(3), yaw: Math.PI / 2, pitch: 0 }, 640, 480);
-    const place = (point: number) =>
-      project(p, ...([0, 1, 2].map(at => cloud.positions[point * 3 + at]!) as Point));
-    const back = place(0)[2] < place(1)[2] ? 0 : 1;
-    expect(place(back)[2]).toBeLessThan(-0.5);
-    const away = place(back)[0] - place(1 - back)[0] < 0 ? -5.9 : 5.9;
-    expect(pick(cloud, styles, p, place(back)[0] + away, place(back)[1], 6)).toBe(back);
-  });
-
-  it('takes no selected points that are not drawn, even where Python refuses others', () => {
-    const choice = new Choice();
-    const given = { ...state, selected: [1, 9] };
-    choice.follow(given);
-    expect(choice.points).toEqual([1]);
-    choice.take([2], cloud.count);
-    choice.giveIn(given);
-    expect(choice.points).toEqual([1]);
-  });
-
-  it('hides nothing of other labels', () => {
-    const hidden: number[][] = [];
-    const nothing = () => undefined;
-    const side = new Side({
-      search: () => 0,
-      filter: ids => hidden.push([...ids]),
-      choose: nothing,
-      clear: nothing,
-      metric: nothing,
-      point: nothing
-    });
-    const shown = {
-      ...state,
-      metric: 'cosine',
-      neighbours: [],
-      columns: [],
-      rows: [],
-      selected: []
-    } as ScatterState;
-    side.update(shown, cloud, [], false);
-    side.element.querySelector<HTMLElement>('[data-label=seven]')!.click();
-    expect(hidden.at(-1)).toEqual([0]);
-    side.update(shown, cloud, [], true);
-    expect(hidden.at(-1)).toEqual([0]);
-    side.update(shown, { ...cloud, names: ['a', 'b', 'c'], sizes: [1, 2, 1] }, [], false);
-    expect(hidden.at(-1)).toEqual([]);
-    const many = { ...cloud, names: Array.from({ length: 501 }, (_, at) => `label ${at}`) };
-    side.update(shown, many, [], false);
-    side.element.querySelector<HTMLElement>('[data-label="label 3"]')!.click();
-    side.update(shown, many, [], true);
-    expect(hidden.at(-1)).toEqual([3]);
-  });
-
-  it('stays under the pointer while zooming', () => {
-    const camera = startCamera(2);
-    const before = project(projection(camera, 640, 480), 0.3, 0.2, 0);
-    const after = project(
-      projection(zoomAt(camera, 2, before[0], before[1], 640, 480), 640, 480),
-      0.3,
-      0.2,
-      0
-    );
-    expect(after[0]).toBeCloseTo(before[0]);
-    expect(after[1]).toBeCloseTo(before[1]);
-  });
-
-  it('is flat at one end of the turn and round at the other', () => {
-    const round = startCamera(3);
-    const flat = between(round, { ...round, flat: 1 }, 1);
-    const [x, y, depth] = project(projection(flat, 400, 400), 0.5, 0.25, 0.9);
-    expect([x, y, depth]).toEqual([200 + 0.5 * 172, 200 - 0.25 * 172, 0]);
-    expect(between(round, flat, 0)).toEqual(round);
-  });
-
-  it('has labels that never overlap', () => {
-    const taken: { left: number; top: number; right: number; bottom: number }[] = [];
-    expect(claim(taken, { left: 0, top: 0, right: 10, bottom: 10 })).toBe(true);
-    expect(claim(taken, { left: 5, top: 5, right: 15, bottom: 15 })).toBe(false);
-    expect(claim(taken, { left: 11, top: 0, right: 20, bottom: 10 })).toBe(true);
   });
 });

@@ -43,7 +43,13 @@ class ScatterState:
     dims: int
     """2 or 3"""
     positions_buffer: int
-    """float32 [count, dims]"""
+    """[count, dims], as `positions_coding` says"""
+    positions_coding: Literal["float32", "packed"]
+    """float32; or a uint64 a point: 21 bits each for x, y and z from the lowest on, counted in equal steps from `low`
+    to `high`, and the highest bit set where the point has no place"""
+    low: list[float]
+    """The least finite coordinate along each dim."""
+    high: list[float]
     explained: list[float]
     """Fraction of the variance that each component explains; empty where that has no meaning."""
     categories: list[str]

@@ -19,7 +19,7 @@ function checked<A extends { readonly length: number }>(array: A, length: number
   return array;
 }
 
-type Numbers = Float32Array | Float64Array | Uint16Array;
+type Numbers = Float32Array | Float64Array | Uint16Array | Uint32Array;
 
 /** Reads a buffer as one type of numbers. */
 type Read<A> = (buffers: readonly DataView[], index: number, length: number, what: string) => A;
@@ -46,6 +46,9 @@ export const float64 = reading(Float64Array);
 
 /** A buffer of uint16. */
 export const uint16 = reading(Uint16Array);
+
+/** A buffer of uint32. */
+export const uint32 = reading(Uint32Array);
 
 /** A buffer of uint8. */
 export function uint8(buffers: readonly DataView[], index: number, length: number, what: string): Uint8Array {

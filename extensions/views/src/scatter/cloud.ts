@@ -1,9 +1,10 @@
 /** The points themselves: where they are, what they are called, which are shown and how. */
 import type { ScatterState, Sprite } from '../protocol';
-import { float32, StateError, uint16, uint8 } from '../common/buffers';
+import { StateError, uint16, uint8 } from '../common/buffers';
 import { categoryColour, rgb } from '../common/colours';
 import { grouped } from '../common/numbers';
 import { project, type Projection } from './camera';
+import { readPlaces, type Places } from './places';
 
 const MOST_POINTS = 4_000_000;
 
@@ -14,10 +15,8 @@ export const PLAIN = 2;
 export const BRIGHT = 3;
 
 /** The points of one state, ready to draw. */
-export interface Cloud {
+export interface Cloud extends Places {
   readonly count: number;
-  /** x, y, z by turns, from −1 to 1; not a number where a point has no place. */
-  readonly positions: Float32Array;
   readonly categories: Uint16Array | null;
   readonly names: readonly string[];
   readonly sizes: readonly number[];
@@ -25,8 +24,6 @@ export interface Cloud {
   readonly middles: Float32Array;
   readonly sprite: Sprite | null;
   readonly pixels: Uint8Array | null;
-  /** How many points have no place. */
-  readonly lost: number;
 }
 
 /** Decodes a state. */
@@ -38,8 +35,7 @@ export function readCloud(state: ScatterState, buffers: readonly DataView[]): Cl
   if (dims !== 2 && dims !== 3) {
     throw new StateError(`positions have ${dims} dims; 2 or 3 can be drawn`);
   }
-  const raw = float32(buffers, state.positions_buffer, count * dims, 'the positions');
-  const { positions, lost } = normalise(raw, count, dims);
+  const places = readPlaces(state, buffers);
   const categories =
     state.category_buffer === null
       ? null
@@ -60,57 +56,13 @@ export function readCloud(state: ScatterState, buffers: readonly DataView[]): Cl
   }
   return {
     count,
-    positions,
+    ...places,
     categories,
     names: state.categories,
-    ...summarise(positions, categories, state.categories.length),
+    ...summarise(places.positions, categories, state.categories.length),
     sprite,
-    pixels,
-    lost
+    pixels
   };
-}
-
-/** Centres a cloud and scales it into the box from −1 to 1, with the same scale along all axes. */
-export function normalise(
-  raw: Float32Array,
-  count: number,
-  dims: number
-): { readonly positions: Float32Array; readonly lost: number } {
-  const low = [Infinity, Infinity, Infinity];
-  const high = [-Infinity, -Infinity, -Infinity];
-  for (let index = 0; index < count * dims; index++) {
-    const value = raw[index]!;
-    if (Number.isFinite(value)) {
-      const axis = index % dims;
-      low[axis] = Math.min(low[axis]!, value);
-      high[axis] = Math.max(high[axis]!, value);
-    }
-  }
-  let reach = 0;
-  const middle = [0, 0, 0];
-  for (let axis = 0; axis < dims; axis++) {
-    if (high[axis]! >= low[axis]!) {
-      middle[axis] = (low[axis]! + high[axis]!) / 2;
-      reach = Math.max(reach, (high[axis]! - low[axis]!) / 2);
-    }
-  }
-  const scale = reach > 0 ? 1 / reach : 1;
-  const positions = new Float32Array(count * 3);
-  let lost = 0;
-  for (let point = 0; point < count; point++) {
-    let finite = true;
-    for (let axis = 0; axis < dims; axis++) {
-      const value = (raw[point * dims + axis]! - middle[axis]!) * scale;
-      positions[point * 3 + axis] = value;
-      finite &&= Number.isFinite(value);
-    }
-    // One coordinate that is not finite takes the place from the whole point.
-    if (!finite) {
-      positions.fill(Number.NaN, point * 3, point * 3 + 3);
-      lost += 1;
-    }
-  }
-  return { positions, lost };
 }
 
 function summarise(
