@@ -45,8 +45,10 @@ def test_projection_is_published_and_told() -> None:
 def test_a_projection_that_fails_leaves_the_earlier_one() -> None:
     made = embedding().project()
     before = made.projection
-    with pytest.raises(ValueError, match="there is no projection 'umap'; there is pca"):
-        made.project("umap")
+    with pytest.raises(ValueError, match="there is no projection 'umpa'; did you mean 'umap'"):
+        made.project("umpa")
+    with pytest.raises(TypeError, match="PCA has no setting 'solvr'; did you mean 'solver'"):
+        made.project(solvr="exact")
     with pytest.raises(ValueError, match="2 or 3 dims, not 4"):
         made.project(dims=4)
     made.vectors[0, 0] = np.nan
@@ -94,6 +96,7 @@ def test_some_of_the_points_are_an_embedding_too() -> None:
     for part in (made.take([3, 1]), made.take(np.array([3, 1]))):
         assert part.labels == ("d", "b")
         assert part.metadata == {"size": ("3", "1")}
+        assert part.columns["size"].values.tolist() == [3, 1]
         assert part.thumbnails is not None and part.thumbnails[0, 0, 0] == 12
         np.testing.assert_array_equal(part.vectors, made.vectors[[3, 1]])
     assert len(made.take(np.array([True, False, False, False, False, True]))) == 2

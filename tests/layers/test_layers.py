@@ -98,6 +98,15 @@ DECLARED: dict[str, dict[str, str]] = {
     "workbench.attribution.perturbation.masks": {
         "skimage.segmentation": "not needed by the package, slow to import, used when superpixels are asked for"
     },
+    "workbench.embedding.clusters": {
+        "sklearn.cluster": "an extra, slow to import, used when clusters are asked for"
+    },
+    "workbench.embedding.tsne": {
+        "openTSNE": "an extra, slow to import, used when its projection is asked for"
+    },
+    "workbench.embedding.umap": dict.fromkeys(
+        ("umap", "umap.umap_", "umap.layouts", "umap.spectral"), "as above, and it compiles what it computes"
+    ),
     "workbench.interop.cupy": {"cupy": "installed by few, and not needed until the device cuda is asked for"},
     "workbench.interop.einops": {
         "einops._backends": "not needed by the package: reached when the program has imported it"

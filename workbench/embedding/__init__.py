@@ -15,14 +15,18 @@ from workbench import nn
 from workbench.base.module_types import CallableModule
 from workbench.base.public import words
 from workbench.embedding.all_neighbours import all_neighbours
-from workbench.embedding.embedding import Embedding, Projection
+from workbench.embedding.clusters import Clusters
+from workbench.embedding.columns import Column
+from workbench.embedding.embedding import Embedding
 from workbench.embedding.neighbours import Near, neighbours
 from workbench.embedding.pca import PCA
+from workbench.embedding.projection import Projection
 from workbench.embedding.quality import Change, Quality, compare, quality
 from workbench.tensor import Tensor
 
 __all__ = [
-    "PCA", "Change", "Embedding", "Near", "Projection", "Quality", "all_neighbours", "compare", "neighbours", "quality",
+    "PCA", "Change", "Clusters", "Column", "Embedding", "Near", "Projection", "Quality", "all_neighbours", "compare",
+    "neighbours", "quality",
 ]  # fmt: skip
 
 

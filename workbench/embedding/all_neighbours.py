@@ -23,8 +23,10 @@ DIGITS = 1e6
 """How many times the rounding a squared distance is to be taken as it is."""
 
 
-def all_neighbours(points: Any, k: int = 10, metric: Metric = "euclidean") -> Near:
+def all_neighbours(points: Any, k: int = 10, metric: Metric = "euclidean", *, of: Any = None) -> Near:
     """Return the `k` points nearest to each of `points` [N, features], without itself: indices and distances [N, k].
+
+    With `of`, numbers of points, those of these alone, [len(of), k].
 
     Distances and order are those of `neighbours`: every pair is compared, nothing is sampled, and of points equally far
     the one with the lower index comes first.
@@ -52,13 +54,14 @@ def all_neighbours(points: Any, k: int = 10, metric: Metric = "euclidean") -> Ne
                 "metric='euclidean'"
             )
         array = array / lengths[:, None]
-    indices = np.empty((len(array), k), np.int64)
-    distances = np.empty((len(array), k))
+    asked = np.arange(len(array)) if of is None else np.asarray(of, np.int64)
+    indices = np.empty((len(asked), k), np.int64)
+    distances = np.empty((len(asked), k))
     rows = max(1, BLOCK // len(array))
     left, right = factors(array)
-    for start in range(0, len(array), rows):
-        own = slice(start, min(start + rows, len(array)))
-        indices[own], distances[own] = _of_rows(array, left, right, own, k)
+    for start in range(0, len(asked), rows):
+        part = slice(start, start + rows)
+        indices[part], distances[part] = _of_rows(array, left, right, asked[part], k)
     # ‖x − y‖² = 2 (1 − x·y) for directions.
     return Near(indices, distances**2 / 2 if metric == "cosine" else distances)
 
@@ -71,14 +74,14 @@ def factors(array: Array) -> tuple[Array, Array]:
     return np.hstack([-2 * array, squares, one]), np.hstack([array, one, squares])
 
 
-def squared_distances(left: Array, right: Array, own: slice) -> Array:
+def squared_distances(left: Array, right: Array, own: Array) -> Array:
     """Return the squared distances, to rounding, of the rows `own` to all rows; infinite to a row itself."""
     found: Array = left[own] @ right.T
-    found[np.arange(len(found)), np.arange(own.start, own.stop)] = np.inf
+    found[np.arange(len(found)), own] = np.inf
     return found
 
 
-def _of_rows(array: Array, left: Array, right: Array, own: slice, k: int) -> tuple[Array, Array]:
+def _of_rows(array: Array, left: Array, right: Array, own: Array, k: int) -> tuple[Array, Array]:
     """Return the nearest to some rows, and their distances."""
     found = squared_distances(left, right, own)
     squares = right[:, -1]

@@ -1,60 +1,51 @@
-"""Points of a high-dimensional space with what is known of them: labels, columns of text, pictures, a projection."""
+"""Points of a high-dimensional space with what is known of them: labels, columns, pictures, projections."""
 
 from __future__ import annotations
 
-import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import weakref
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from workbench.base import events
-from workbench.base.errors import DimensionError
 from workbench.base.listeners import Listeners
+from workbench.embedding.clusters import Clusters, cluster, clusters_code, telling_words
+from workbench.embedding.columns import Column, Columns, Texts, column_of, labels_of
+from workbench.embedding.methods import Outcome
+from workbench.embedding.names import Names, check_selected
 from workbench.embedding.neighbours import Metric, Near, neighbours
-from workbench.embedding.pca import PCA
+from workbench.embedding.projecting import Plan, plan
+from workbench.embedding.projection import Projection
+from workbench.embedding.runs import Frame, Run
 from workbench.embedding.thumbnails import thumbnails
-from workbench.embedding.vectors import as_points
-from workbench.tensor import Tensor
+from workbench.embedding.vectors import as_points, check_finite, finite_rows
 
-__all__ = ["Embedding", "Projection"]
+__all__ = ["Embedding"]
 
 Array = np.ndarray[Any, Any]
 
-METHODS = ("pca",)
-"""The ways of projecting."""
-
-
-@dataclass(frozen=True, eq=False)
-class Projection:
-    """Where the points lie in a picture."""
-
-    method: str
-    positions: Array
-    """float32 [N, dims]"""
-    explained: tuple[float, ...]
-    """The share of the variance that each axis explains."""
-
 
 class Embedding:
-    """Points [N, features], each with a label, a row of text and a picture, where these are given.
+    """Points [N, features], each with a label, values of columns and a picture, where these are given.
 
-    `labels` are numbers or texts, `metadata` columns of N values by name, `images` [N, H, W] or [N, C, H, W]. Once
-    projected it can be drawn; which points are selected there is `selected` here, both ways.
+    `labels` are numbers or texts, `metadata` columns of N values by name, which stay numbers, categories or texts,
+    `images` [N, H, W] or [N, C, H, W]. `names` says what each point is called, as words are; without it labels are
+    names where each is another. Once projected it can be drawn; which points are selected there is `selected` here,
+    both ways.
 
     Raises:
         DTypeError: points or images are not real numbers.
         DimensionError: the points are not [N, features], or something else is not of N.
 
     >>> import workbench as wb
-    >>> embedding = Embedding(wb.eye(4), labels=["a", "b", "a", "b"])
+    >>> embedding = Embedding(wb.eye(4), labels=["a", "b", "a", "b"], metadata={"size": [3, 1, 2, 4]})
     >>> embedding.project(dims=2).projection.positions.shape
     (4, 2)
     >>> embedding.selected = [2]
-    >>> embedding.selected, embedding.labels[2]
-    ((2,), 'a')
+    >>> embedding.selected, embedding.labels[2], embedding.columns["size"].kind
+    ((2,), 'a', 'number')
     """
 
     def __init__(
@@ -62,7 +53,8 @@ class Embedding:
         vectors: Any,
         labels: Any = None,
         *,
-        metadata: Mapping[str, Sequence[Any]] | None = None,
+        names: Any = None,
+        metadata: Mapping[str, Any] | None = None,
         images: Any = None,
         label_name: str = "label",
         title: str = "embedding",
@@ -71,65 +63,258 @@ class Embedding:
         self.title = title
         self.label_name = label_name
         count = len(self.vectors)
-        self.labels, self.categories, self.codes = _labels(labels, count)
-        self.metadata = {
-            str(name): _column(str(name), values, count) for name, values in (metadata or {}).items()
-        }
+        self._labels = None if labels is None else labels_of(label_name, labels, count)
+        self.columns = Columns(
+            (str(name), column_of(str(name), values, count)) for name, values in (metadata or {}).items()
+        )
+        self._names = Names(None if names is None else column_of("names", names, count).texts, count)
         self.thumbnails = None if images is None else thumbnails(images, count)
         self.projection: Projection | None = None
+        self.projections: dict[str, Projection] = {}
+        self.failure = ""
+        self._current = ""
+        self._run: Run[Outcome] | None = None
         self._selected: tuple[int, ...] = ()
         self._listeners: Listeners[[Embedding]] = Listeners()
         self._lock = threading.RLock()
 
-    labels: tuple[str, ...] | None
-    """Label of each point, as text."""
-    categories: tuple[str, ...]
-    """The distinct labels, in order."""
-    codes: Array | None
-    """int64 [N]: the place of each point's label in `categories`."""
-    metadata: dict[str, tuple[str, ...]]
-    """Columns of text."""
+    columns: Columns
+    """The columns of `metadata` by name, each a `Column` of numbers, categories or texts."""
     thumbnails: Array | None
     """uint8 [N, H, W]"""
+    projection: Projection | None
+    """What is drawn: the newest, or the one that `show` was given."""
+    projections: dict[str, Projection]
+    """Every projection that was made, by name; of one that is running the newest frame."""
+    failure: str
+    """Why the last projection in the background came to nothing; '' where it did not."""
 
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def project(self, method: str = "pca", dims: int = 3) -> Embedding:
+    @property
+    def labels(self) -> tuple[str, ...] | None:
+        """Label of each point, as text."""
+        return None if self._labels is None else self._labels.texts
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The distinct labels, in order."""
+        return () if self._labels is None else self._labels.categories
+
+    @property
+    def codes(self) -> Array | None:
+        """int64 [N]: the place of each point's label in `categories`."""
+        return None if self._labels is None else self._labels.codes
+
+    @property
+    def metadata(self) -> Mapping[str, tuple[str, ...]]:
+        """The columns as texts."""
+        return Texts(self.columns)
+
+    def column(self, name: Any) -> Column:
+        """Return a column by its name, or the labels for True or their name; KeyError where there is none."""
+        if self._labels is not None and (
+            name is True or (name == self.label_name and name not in self.columns)
+        ):
+            return self._labels
+        if name is True:
+            raise ValueError("these points have no labels: Embedding(vectors, labels)")
+        return self.columns[str(name)]
+
+    # ---------------------------------------------------------------------------------------- projections
+
+    def project(
+        self,
+        method: str = "pca",
+        dims: int | None = None,
+        *,
+        name: str = "",
+        missing: str = "refuse",
+        sample: int | None = None,
+        sphereize: bool = False,
+        background: bool = False,
+        **settings: Any,
+    ) -> Embedding:
         """Find where the points lie in a picture of 2 or 3 dims, publish that to the views, and return self.
 
+        ``pca``: principal components, exact; with ``solver="randomized"`` nearly so. ``tsne``, ``umap``, ``densmap``:
+        by openTSNE and umap-learn (``pip install 'tensor-workbench[embedding]'``), whose settings they take;
+        ``supervised=True``, or a column's name, lets UMAP part what has other labels. ``axes``: ``axes=[(from, to),
+        …]``, or a dict of such by name, each end a name or number of a point, several of them, or a vector.
+        ``given``: ``positions=`` [N, dims] as they are.
+
+        Methods that iterate show their frames while they run, in this cell, or with `background` in a thread; `stop`,
+        `resume` and `wait` go with them. An interrupt keeps what there is. `sphereize` moves the mean to 0 and makes
+        every vector one of length 1. ``missing="drop"`` leaves points out that hold NaN or infinite values. `sample`
+        makes the picture of so many points, drawn evenly, and it says so. `name` is the projection's in `projections`.
+
         Raises:
-            ValueError: there is no such method, dims are not 2 or 3, or points hold NaN or infinite values, which
-                are counted; an earlier projection stays.
+            ValueError: there is no such method, dims are not 2 or 3, points hold NaN or infinite values, which are
+            counted,
+                or settings do not fit the points; an earlier projection stays.
+            TypeError: the method has no such setting.
+            UnavailableError: a library is not installed; the words say how it is.
+            RuntimeError: another projection is running.
         """
-        if method not in METHODS:
-            raise ValueError(f"there is no projection {method!r}; there is {', '.join(METHODS)}")
-        if dims not in (2, 3):
-            raise ValueError(f"a projection has 2 or 3 dims, not {dims!r}")
-        pca = PCA(dims)
-        positions = pca.fit_transform(self.vectors).astype(np.float32)
-        self.projection = Projection(
-            # In one piece: a page gets it as bytes.
-            "PCA",
-            np.ascontiguousarray(positions),
-            tuple(pca.explained_variance_ratio.tolist()),
-        )
+        made = plan(self, method, dims, name, missing, sample, sphereize, settings)
+        with self._lock:
+            if self._run is not None and self._run.running:
+                raise RuntimeError(
+                    "a projection is running: embedding.stop() it, or embedding.wait() for it, first"
+                )
+            if self._run is not None:
+                self._run.abandon()
+            self._run, self.failure = None, ""
+            before, self._current = self._current, made.name
+        if not made.method.iterative:
+            self._put(made.finished(made.method.run(made.problem, lambda *now: None)))
+            return self
+        self._run = self._made_run(made, before)
+        # Nobody waits for the positions of an embedding that is gone.
+        weakref.finalize(self, self._run.abandon)
+        self._run.start(background)
+        return self
+
+    def _made_run(self, made: Plan, before: str) -> Run[Outcome]:
+        reference = weakref.ref(self)
+        earlier = self.projections.get(made.name)
+
+        def show(frame: Frame) -> None:
+            if (embedding := reference()) is not None:
+                embedding._put(made.shown(frame))
+
+        def done(outcome: Outcome) -> None:
+            if (embedding := reference()) is not None:
+                embedding._put(made.finished(outcome))
+
+        def failed(error: BaseException) -> None:
+            if (embedding := reference()) is not None:
+                embedding._take_back(made.name, earlier, before, f"{made.method.title}: {error}")
+
+        return Run(lambda report: made.method.run(made.problem, report), show, done, failed)
+
+    def _put(self, projection: Projection) -> None:
+        """Show a projection, or keep it where another was chosen meanwhile."""
+        with self._lock:
+            self.projections[projection.name] = projection
+            if self._current == projection.name:
+                self.projection = projection
+        self._tell()
+        events.publish(self)
+
+    def _take_back(self, name: str, earlier: Projection | None, before: str, why: str) -> None:
+        """Forget what a method that failed has shown."""
+        with self._lock:
+            self.projections.pop(name, None)
+            if earlier is not None:
+                self.projections[name] = earlier
+            if self._current == name:
+                self._current = before
+                self.projection = self.projections.get(before)
+            self.failure = why
+        self._tell()
+        events.publish(self)
+
+    def show(self, name: str) -> Embedding:
+        """Draw the projection of `projections` that is called so; KeyError where there is none."""
+        with self._lock:
+            if name not in self.projections:
+                raise KeyError(
+                    f"there is no projection {name!r}; there are {', '.join(self.projections) or 'none yet'}"
+                )
+            self._current, self.projection = name, self.projections[name]
         self._tell()
         events.publish(self)
         return self
 
-    def neighbours(self, index: int, k: int = 10, metric: Metric = "cosine") -> Near:
-        """Return the points nearest to point `index` in the space before projection; see `neighbours`."""
-        return neighbours(self.vectors, index, k, metric)
+    @property
+    def running(self) -> bool:
+        """Whether a projection is running."""
+        return self._run is not None and self._run.running
+
+    def stop(self) -> Embedding:
+        """Hold the projection that is running at its next step; `resume` goes on from there."""
+        if self._run is not None:
+            self._run.stop()
+        return self
+
+    def resume(self, background: bool = False) -> Embedding:
+        """Go on with the projection that was stopped or interrupted, exactly as if it never had been.
+
+        Raises:
+            RuntimeError: none was.
+        """
+        if self._run is None or not self._run.stopped:
+            raise RuntimeError("no projection was stopped" + (": it is running" if self.running else ""))
+        self._run.resume(background)
+        return self
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait, at most `timeout` seconds, until no projection is running; say whether none is."""
+        return self._run is None or self._run.wait(timeout)
+
+    # -------------------------------------------------------------------------------- neighbours and groups
+
+    def neighbours(self, point: int | str, k: int = 10, metric: Metric = "cosine") -> Near:
+        """Return the points nearest to a point, by number or name, in the space before projection; see `neighbours`."""
+        return neighbours(self.vectors, self.index(point) if isinstance(point, str) else point, k, metric)
+
+    def clusters(
+        self,
+        method: str = "hdbscan",
+        *,
+        of: str = "vectors",
+        words: Iterable[str] | None = None,
+        **settings: Any,
+    ) -> Clusters:
+        """Return groups of points found by density, each called by the words that set it apart; the rest is noise.
+
+        `of` is ``vectors``, or the name of a projection, in whose picture they are then found; `settings` are those of
+        scikit-learn's HDBSCAN. The words are those of labels, columns and names, or of the columns named in `words`.
+
+        Raises:
+            ValueError: there is no such method or projection, points hold NaN, or settings do not fit.
+            UnavailableError: scikit-learn is not installed.
+        """
+        if method != "hdbscan":
+            raise ValueError(f"there is no method {method!r} of finding clusters; there is hdbscan")
+        if of != "vectors" and of not in self.projections:
+            known = ", ".join(("vectors", *self.projections))
+            raise ValueError(f"clusters: there is no {of!r} to find them in; there are {known}")
+        points = self.vectors if of == "vectors" else self.projections[of].positions
+        rows = finite_rows(points)
+        if of == "vectors" and len(rows) < len(points):
+            check_finite(points, "clusters")
+        found, sure = cluster(points if len(rows) == len(points) else points[rows], settings)
+        codes, probabilities = np.full(len(self), -1, np.int64), np.zeros(len(self))
+        codes[rows], probabilities[rows] = found, sure
+        sizes = tuple(np.bincount(found[found >= 0]).tolist()) if (found >= 0).any() else ()
+        labels = telling_words(codes, len(sizes), self._texts(words))
+        code = clusters_code(of, words, settings)
+        return Clusters(method, codes, labels, sizes, int((codes < 0).sum()), probabilities, code)
+
+    def _texts(self, words: Iterable[str] | None) -> list[Column]:
+        """Return the columns by whose words clusters are called."""
+        if words is not None:
+            return [self.column(name) for name in ([words] if isinstance(words, str) else words)]
+        found = [
+            one for one in (self._labels, *self.columns.values()) if one is not None and one.kind != "number"
+        ]
+        if self._names.given is not None:
+            found.append(Column("names", "text", self._names.given))
+        return found
 
     def take(self, indices: Any) -> Embedding:
         """Return some of the points, by their numbers or by a mask, as an embedding of its own."""
         # Whatever picks entries of an array (numbers, slices, a mask) picks points.
         chosen = np.arange(len(self))[np.asarray(indices)].reshape(-1)
+        given = self._names.given
         return Embedding(
             self.vectors[chosen],
-            None if self.labels is None else [self.labels[int(i)] for i in chosen],
-            metadata={name: [column[int(i)] for i in chosen] for name, column in self.metadata.items()},
+            None if self._labels is None else self._labels.take(chosen),
+            names=None if given is None else [given[int(i)] for i in chosen],
+            metadata={name: column.take(chosen) for name, column in self.columns.items()},
             images=None if self.thumbnails is None else self.thumbnails[chosen],
             label_name=self.label_name,
             title=self.title,
@@ -138,13 +323,46 @@ class Embedding:
     # ---------------------------------------------------------------------------------------- selection
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What each point is called: the `names` that were given, else labels where each is another, else numbers."""
+        return self._names.texts(self.labels)
+
+    def index(self, name: int | str | np.integer[Any]) -> int:
+        """Return the number of the point that is called `name`; of several the first.
+
+        Raises:
+            KeyError: none is; the nearest name is told.
+            IndexError: there is no point of that number.
+        """
+        return self._names.index(name, self.labels)
+
+    def select(self, points: Iterable[int | str] | int | str) -> Embedding:
+        """Select points by name or number, and return self; see `selected`.
+
+        Raises as `index` does; the selection then stays.
+
+        >>> Embedding(np.eye(2), labels=["up", "down"]).select(["down"]).selected
+        (1,)
+        """
+        several = [points] if isinstance(points, int | str | np.integer) else points
+        numbers: list[Any] = [self.index(one) if isinstance(one, str) else one for one in several]
+        self.selected = numbers
+        return self
+
+    @property
+    def selected_names(self) -> tuple[str, ...]:
+        """What the selected points are called, the first picked first."""
+        names = self.names
+        return tuple(names[one] for one in self._selected)
+
+    @property
     def selected(self) -> tuple[int, ...]:
         """Numbers of the selected points, the first picked first. Assign to select others; () for none."""
         return self._selected
 
     @selected.setter
     def selected(self, indices: Iterable[int]) -> None:
-        chosen = _check_selected(indices, len(self))
+        chosen = check_selected(indices, len(self))
         with self._lock:
             if chosen == self._selected:
                 return
@@ -155,7 +373,8 @@ class Embedding:
     def listen(self, listener: Callable[[Embedding], None]) -> Callable[[], None]:
         """Call ``listener(embedding)`` when the selection or the projection changed; return a function that stops it.
 
-        A person's picks arrive in another thread than that which runs cells.
+        A person's picks arrive in another thread than that which runs cells, and so do frames of a projection in the
+        background.
         """
         return self._listeners.add(listener)
 
@@ -171,57 +390,3 @@ class Embedding:
         if self.projection is not None:
             parts.append(f"{self.projection.method} {self.projection.positions.shape[1]}-D")
         return f"Embedding({', '.join(parts)})"
-
-
-def _values(values: Any) -> list[Any]:
-    """Return a column's values as Python objects."""
-    if isinstance(values, Tensor):
-        values = values.detach().numpy(force=True)
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)
-
-
-def _column(name: str, values: Any, count: int) -> tuple[str, ...]:
-    if isinstance(values, str):
-        raise TypeError(
-            f"Embedding: column {name!r} is one text; give one value for each of {count:,} points"
-        )
-    column = tuple(str(one) for one in _values(values))
-    if len(column) != count:
-        raise DimensionError(f"{len(column):,} values of {name!r} for {count:,} points", op="Embedding")
-    return column
-
-
-def _labels(labels: Any, count: int) -> tuple[tuple[str, ...] | None, tuple[str, ...], Array | None]:
-    """Return labels as text, the distinct ones in order (numbers by size), and each point's place among them."""
-    if labels is None:
-        return None, (), None
-    column = _column("labels", labels, count)
-    distinct = sorted(set(column), key=_order)
-    place = {label: code for code, label in enumerate(distinct)}
-    return column, tuple(distinct), np.array([place[label] for label in column], np.int64)
-
-
-def _order(label: str) -> tuple[bool, float, str]:
-    """Return what labels are sorted by: numbers by their size, before texts."""
-    try:
-        number = float(label)
-    except ValueError:
-        number = math.nan
-    return (False, number, label) if math.isfinite(number) else (True, 0.0, label)
-
-
-def _check_selected(indices: Any, count: int) -> tuple[int, ...]:
-    """Return indices without repetitions; raise where one is none of a point."""
-    if isinstance(indices, str | bytes) or not isinstance(indices, Iterable):
-        raise TypeError(
-            f"selected is a sequence of points' numbers, e.g. [4, 7], got {type(indices).__name__}"
-        )
-    chosen: dict[int, None] = {}
-    for one in indices:
-        if isinstance(one, bool) or not hasattr(one, "__index__"):
-            raise TypeError(f"selected takes whole numbers, got {type(one).__name__}")
-        index = int(one.__index__())
-        if not 0 <= index < count:
-            raise IndexError(f"there is no point {index}; the points are 0 to {count - 1:,}")
-        chosen[index] = None
-    return tuple(chosen)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from workbench.base.lazy import scipy_linalg
 from workbench.embedding.vectors import as_points, check_finite, is_whole
 
 __all__ = ["PCA"]
@@ -16,8 +17,8 @@ Array = np.ndarray[Any, Any]
 MOST_FEATURES = 8_192
 """Largest matrix, in rows, whose eigenvectors are computed; the smaller of points and features counts."""
 
-CHUNK = 1 << 22
-"""Values that are brought to float64 at a time."""
+CHUNK = 1 << 17
+"""Values that are brought to float64 at a time: what a near cache holds."""
 
 
 class PCA:
@@ -26,6 +27,12 @@ class PCA:
     Covariance C = Xᵀ X / (N − 1) of the centred points; components are its eigenvectors, of the greatest eigenvalues
     first. The entry of a component that is greatest in size is positive, so that the same points always give the
     same picture. Where the points have fewer directions than `n_components`, the rest are zero.
+
+    With ``solver="randomized"`` the components are those of the points seen from `n_components` + `n_oversamples`
+    directions, drawn with `random_state` and turned to the points' own by `n_iter` products: nearly exact where
+    variances fall off, and possible where points and features are many.
+
+    Source of it: Halko, Martinsson, Tropp: Finding Structure with Randomness (2011).
 
     >>> pca = PCA(2)
     >>> pca.fit_transform([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]).round(3).tolist()
@@ -45,10 +52,26 @@ class PCA:
     rank: int
     """How many directions the points have, at most `n_components`."""
 
-    def __init__(self, n_components: int = 3) -> None:
+    def __init__(
+        self,
+        n_components: int = 3,
+        *,
+        solver: Literal["exact", "randomized"] = "exact",
+        random_state: int = 0,
+        n_oversamples: int = 10,
+        n_iter: int = 4,
+    ) -> None:
         if not is_whole(n_components) or n_components < 1:
             raise ValueError(f"PCA: n_components is a whole number from 1, got {n_components!r}")
+        if solver not in ("exact", "randomized"):
+            raise ValueError(f"PCA: solver is 'exact' or 'randomized', not {solver!r}")
+        if not is_whole(n_oversamples) or n_oversamples < 0 or not is_whole(n_iter) or n_iter < 0:
+            raise ValueError(
+                f"PCA: n_oversamples and n_iter are whole numbers from 0, got {n_oversamples!r} and {n_iter!r}"
+            )
         self.n_components = n_components
+        self.solver = solver
+        self.random_state, self.n_oversamples, self.n_iter = random_state, n_oversamples, n_iter
 
     def fit(self, points: Any) -> PCA:
         """Find the components of `points` [N, features].
@@ -59,15 +82,10 @@ class PCA:
             ValueError: some points hold NaN or infinite values, or both N and features are above 8,192.
         """
         array = as_points(points, "PCA")
-        check_finite(array, "PCA")
-        if min(array.shape) > MOST_FEATURES:
-            raise ValueError(
-                f"PCA: {array.shape[0]:,} points of {array.shape[1]:,} features take eigenvectors of a matrix of "
-                f"{min(array.shape):,} rows; at most {MOST_FEATURES:,}. Take fewer points, or leave out features"
-            )
-        mean = array.mean(axis=0, dtype=np.float64)
-        total = _squares(array, mean)
-        vectors, values = _principal(array, mean, self.n_components)
+        if self.solver == "randomized":
+            mean, total, vectors, values = self._randomized(array)
+        else:
+            mean, total, vectors, values = _exact(array, self.n_components)
         # What is below rounding counts as 0, and its direction is noise.
         rank = int((values > total * _precision(array)).sum())
         # The variance of a sample, as scikit-learn has it.
@@ -82,6 +100,20 @@ class PCA:
             self.explained_variance_ratio[:rank] = values[:rank] / total
         return self
 
+    def _randomized(self, array: Array) -> tuple[Array, float, Array, Array]:
+        """Return mean, sum of squares, components and theirs, as a few products with the points find them."""
+        mean, total = _mean_and_squares(array)
+        width = min(self.n_components + self.n_oversamples, *array.shape)
+        basis = np.random.default_rng(self.random_state).standard_normal((array.shape[1], width))
+        for _ in range(self.n_iter + 1):
+            # XᵀX times the basis, a part of the points at a time; without a factorization between, its columns would
+            # become one.
+            basis = np.linalg.qr(sum(part.T @ (part @ basis) for part in _centred(array, mean)))[0]
+        small = sum(seen.T @ seen for seen in (part @ basis for part in _centred(array, mean)))
+        values, inner = np.linalg.eigh(small)
+        vectors = (basis @ inner[:, ::-1]).T
+        return mean, total, vectors[: self.n_components], np.maximum(values[::-1][: self.n_components], 0)
+
     def transform(self, points: Any) -> Array:
         """Return the coordinates of `points` along the components, float64 [N, n_components].
 
@@ -95,25 +127,47 @@ class PCA:
                 f"PCA: it was fitted to points of {len(self.mean)} features, these have {array.shape[1]}"
             )
         check_finite(array, "PCA")
-        return np.concatenate([part @ self.components.T for part in _centred(array, self.mean)])
+        return self._placed(array)
+
+    def _placed(self, array: Array) -> Array:
+        directions = np.ascontiguousarray(self.components.T)
+        positions = np.empty((len(array), self.n_components))
+        start = 0
+        for part in _centred(array, self.mean):
+            np.matmul(part, directions, out=positions[start : start + len(part)])
+            start += len(part)
+        return positions
 
     def fit_transform(self, points: Any) -> Array:
         """Find the components of `points` and return their coordinates, float64 [N, n_components]."""
-        return self.fit(points).transform(points)
+        array = as_points(points, "PCA")
+        return self.fit(array)._placed(array)
 
 
 def _centred(array: Array, mean: Array) -> Iterator[Array]:
     """Yield the points less their mean, a part at a time: the whole in float64 may not fit."""
-    rows = max(1, CHUNK // array.shape[1])
+    rows = _step(array)
     for start in range(0, len(array), rows):
         yield array[start : start + rows] - mean
 
 
-def _squares(array: Array, mean: Array) -> float:
+def _step(array: Array) -> int:
+    # Products of few rows would spend their time on adding up the matrices that they make.
+    features = int(array.shape[1])
+    return max(1, CHUNK // features, min(features, 1024))
+
+
+def _mean_and_squares(array: Array) -> tuple[Array, float]:
+    """Return the mean of the points, and the sum of their squared distances from it; raise where some are not
+    finite.
+    """
+    mean = array.mean(axis=0, dtype=np.float64)
     total = 0.0
     for part in _centred(array, mean):
         total += float(np.einsum("nf,nf->", part, part))
-    return total
+    if not np.isfinite(total):
+        check_finite(array, "PCA")
+    return mean, total
 
 
 def _precision(array: Array) -> float:
@@ -121,22 +175,60 @@ def _precision(array: Array) -> float:
     return int(max(array.shape)) * float(np.finfo(np.float64).eps)
 
 
-def _principal(array: Array, mean: Array, count: int) -> tuple[Array, Array]:
-    """Return eigenvectors [k, features] and eigenvalues [k] of XᵀX, greatest first; k ≤ count.
+def _exact(array: Array, count: int) -> tuple[Array, float, Array, Array]:
+    """Return the mean, the sum of squares, and eigenvectors [k, features] and eigenvalues [k] of XᵀX; k ≤ count.
 
     With fewer points than features they come from XXᵀ, which has the same eigenvalues and is smaller.
     """
+    if min(array.shape) > MOST_FEATURES:
+        raise ValueError(
+            f"PCA: {array.shape[0]:,} points of {array.shape[1]:,} features take eigenvectors of a matrix of "
+            f"{min(array.shape):,} rows; at most {MOST_FEATURES:,}. Take fewer points, leave out features, or say "
+            "solver='randomized'"
+        )
     if array.shape[0] >= array.shape[1]:
-        square = sum(part.T @ part for part in _centred(array, mean))
-        values, vectors = np.linalg.eigh(square)
-        # eigh sorts upwards, and rounding may leave a little less than 0.
-        return vectors[:, ::-1].T[:count], np.maximum(values[::-1][:count], 0)
+        mean, square = _scatter(array)
+        total = float(np.trace(square))
+        vectors, values = _greatest(square, count)
+        return mean, total, vectors, values
+    mean, total = _mean_and_squares(array)
     centred = array - mean
-    values, left = np.linalg.eigh(centred @ centred.T)
-    values, left = np.maximum(values[::-1][:count], 0), left[:, ::-1][:, :count]
-    vectors = left.T @ centred
+    left, values = _greatest(centred @ centred.T, count)
+    vectors = left @ centred
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0), values
+    return mean, total, np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0), values
+
+
+def _scatter(array: Array) -> tuple[Array, Array]:
+    """Return the mean of the points and XᵀX of them less it, in one pass; raise where some are not finite.
+
+    Each is taken less the mean of the first few, which is near enough for no digits to be lost; the rest is taken off
+    at the end.
+    """
+    rows = _step(array)
+    near = array[:rows].mean(axis=0, dtype=np.float64)
+    apart = np.zeros(array.shape[1])
+    square = np.zeros((array.shape[1], array.shape[1]))
+    with np.errstate(invalid="ignore", over="ignore"):
+        for part in _centred(array, near):
+            apart += part.sum(axis=0)
+            square += part.T @ part
+    if not np.isfinite(square).all():
+        check_finite(array, "PCA")
+    apart /= len(array)
+    square -= len(array) * np.outer(apart, apart)
+    return near + apart, square
+
+
+def _greatest(square: Array, count: int) -> tuple[Array, Array]:
+    """Return the eigenvectors, a row each, of the `count` greatest eigenvalues of a symmetric matrix, and these."""
+    size = len(square)
+    # The whole decomposition takes twice as long, from some hundred rows on.
+    values, vectors = scipy_linalg.eigh(
+        square, subset_by_index=(max(0, size - count), size - 1), check_finite=False
+    )
+    # They come in rising order, and rounding may leave a little less than 0.
+    return vectors[:, ::-1].T, np.maximum(values[::-1], 0)
 
 
 def _signed(vectors: Array) -> Array:

@@ -30,19 +30,25 @@ class Quality(NamedTuple):
     """float64 [N]: the share of each point, whose mean is `trustworthiness`."""
     continuity_of_points: Array
     """float64 [N]: the share of each point, whose mean is `continuity`."""
+    judged: Array
+    """int64: the points that were judged; the shares of others are NaN."""
 
 
-def quality(points: Any, positions: Any, k: int = 10, metric: Metric = "euclidean") -> Quality:
+def quality(
+    points: Any, positions: Any, k: int = 10, metric: Metric = "euclidean", *, of: Any = None
+) -> Quality:
     r"""Return how far neighbours in a picture, `positions` [N, 2 or 3], are those of the space, `points` [N, features].
 
     .. math:: T = 1 - \frac{2}{N k (2N - 3k - 1)} \sum_i \sum_{j \in U_k(i)} (r(i, j) - k)
 
     where :math:`U_k(i)` are the points among the `k` nearest to i in the picture and not in the space, and :math:`r` is
     the rank in the space. Continuity is the same with the two exchanged. Every pair is compared: it takes time with N².
-    `metric` measures the space; the picture is seen as it is.
+    `metric` measures the space; the picture is seen as it is. With `of`, numbers of points, the sum and N in front of
+    it are of these, each against all.
 
     Raises:
         DimensionError: there are other numbers of points than of positions.
+        IndexError: `of` names a point that is not there.
         ValueError: `k` is not less than half of the points, or as `all_neighbours` does.
 
     >>> line = np.arange(8.0)[:, None]
@@ -56,27 +62,36 @@ def quality(points: Any, positions: Any, k: int = 10, metric: Metric = "euclidea
         raise ValueError(
             f"quality: k is a whole number from 1 and less than half of {count:,} points, got {k!r}"
         )
-    near = all_neighbours(space, k, metric).indices
-    shown = all_neighbours(picture, k).indices
+    judged = np.arange(count) if of is None else _judged(of, count)
+    near = all_neighbours(space, k, metric, of=judged).indices
+    shown = all_neighbours(picture, k, of=judged).indices
     if metric == "cosine":
         space = space / np.linalg.norm(space.astype(np.float64), axis=1, keepdims=True)
     worst = k * (2 * count - 3 * k - 1) / 2
-    trust = 1 - _ranks_beyond(space, shown, k) / worst
-    whole = 1 - _ranks_beyond(picture, near, k) / worst
-    return Quality(float(trust.mean()), float(whole.mean()), trust, whole)
+    trust, whole = np.full(count, np.nan), np.full(count, np.nan)
+    trust[judged] = 1 - _ranks_beyond(space, judged, shown, k) / worst
+    whole[judged] = 1 - _ranks_beyond(picture, judged, near, k) / worst
+    return Quality(float(trust[judged].mean()), float(whole[judged].mean()), trust, whole, judged)
 
 
-def _ranks_beyond(points: Array, others: Array, k: int) -> Array:
-    """Return for each point by how much the ranks of `others` [N, k] among all exceed `k`, summed."""
+def _judged(of: Any, count: int) -> Array:
+    judged: Array = np.unique(np.asarray(of))
+    if not judged.size or judged.dtype.kind not in "iu" or judged[0] < 0 or judged[-1] >= count:
+        raise IndexError(f"quality: of is of points' numbers, 0 to {count - 1:,}")
+    return judged.astype(np.int64)
+
+
+def _ranks_beyond(points: Array, judged: Array, others: Array, k: int) -> Array:
+    """Return for each point judged by how much the ranks of `others` [judged, k] among all exceed `k`, summed."""
     left, right = factors(points.astype(np.float64))
-    beyond = np.empty(len(points))
+    beyond = np.empty(len(judged))
     rows = max(1, BLOCK // len(points))
-    for start in range(0, len(points), rows):
-        own = slice(start, min(start + rows, len(points)))
+    for start in range(0, len(judged), rows):
+        own = judged[start : start + rows]
         distances = squared_distances(left, right, own)
-        mine = np.take_along_axis(distances, others[own], axis=1)
+        mine = np.take_along_axis(distances, others[start : start + rows], axis=1)
         ranks = np.stack([(distances < one[:, None]).sum(axis=1) + 1 for one in mine.T], axis=1)
-        beyond[own] = np.maximum(ranks - k, 0).sum(axis=1)
+        beyond[start : start + rows] = np.maximum(ranks - k, 0).sum(axis=1)
     return beyond
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,12 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.value import dims_of
 from workbench.tensor import Tensor
 
-__all__ = ["as_points", "check_finite", "is_whole"]
+__all__ = ["as_points", "check_finite", "finite_rows", "is_whole"]
 
 Array = np.ndarray[Any, Any]
+
+CHUNK = 1 << 20
+"""Values that are looked at at a time."""
 
 
 def as_points(values: Any, what: str) -> Array:
@@ -48,7 +52,20 @@ def _fix(values: Any, array: Array) -> str:
     return "vectors.flatten(1)"
 
 
-def check_finite(points: Array, what: str) -> None:
+def finite_rows(points: Array) -> Array:
+    """Return the rows without NaN and infinite values, int64.
+
+    >>> finite_rows(np.array([[1.0, np.nan], [2.0, 3.0]])).tolist()
+    [1]
+    """
+    finite = np.empty(len(points), bool)
+    step = max(1, CHUNK // points.shape[1])
+    for start in range(0, len(points), step):
+        finite[start : start + step] = np.isfinite(points[start : start + step]).all(axis=1)
+    return np.flatnonzero(finite)
+
+
+def check_finite(points: Array, what: str, names: Sequence[str] = (), fix: str = "") -> None:
     """Raise ValueError, with counts, where a row holds NaN or an infinite value.
 
     >>> check_finite(np.array([[1.0, np.nan], [2.0, 3.0]]), "PCA")
@@ -56,17 +73,22 @@ def check_finite(points: Array, what: str) -> None:
         ...
     ValueError: PCA: 1 of 2 points cannot be placed: 1 with NaN, 0 with infinite values (row 0). Leave them out, ...
     """
-    bad = ~np.isfinite(points).all(axis=1)
-    count = int(bad.sum())
+    good = finite_rows(points)
+    count = len(points) - len(good)
     if count == 0:
         return
-    rows = np.flatnonzero(bad)
+    rows = np.setdiff1d(np.arange(len(points)), good, assume_unique=True)
     nan = int(np.isnan(points[rows]).any(axis=1).sum())
     infinite = int(np.isinf(points[rows]).any(axis=1).sum())
-    shown = ", ".join(str(int(row)) for row in rows[:5]) + (", …" if count > 5 else "")
+
+    def told(row: int) -> str:
+        return f"{row} {names[row]!r}" if len(names) and names[row] != str(row) else str(row)
+
+    shown = ", ".join(told(int(row)) for row in rows[:5]) + (", …" if count > 5 else "")
     raise ValueError(
         f"{what}: {count:,} of {len(points):,} points cannot be placed: {nan:,} with NaN, {infinite:,} with infinite "
         f"values (row{'s' if count > 1 else ''} {shown}). Leave them out, e.g. vectors[np.isfinite(vectors).all(1)]"
+        + (f", {fix}" if fix else "")
     )
 
 

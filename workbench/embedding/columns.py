@@ -1,0 +1,181 @@
+"""What is known of points, a column each: numbers, categories or texts, kept as what they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from workbench.base.dims import near_miss
+from workbench.base.errors import DimensionError
+from workbench.tensor import Tensor
+
+__all__ = ["Column", "Columns", "Texts", "column_of", "labels_of"]
+
+Array = np.ndarray[Any, Any]
+Kind = Literal["number", "category", "text"]
+
+MOST_CATEGORIES = 256
+"""Texts of more different values than this are no categories, unless they are labels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A value for each point.
+
+    >>> column_of("size", [3, 1, 2], 3).kind, column_of("colour", ["red", "blue", "red"], 3).categories
+    ('number', ('blue', 'red'))
+    """
+
+    name: str
+    kind: Kind
+    """``number``: `values` are float64, int64 or bool; ``category``: few texts, `codes` are their places in
+    `categories`; ``text``: each may be another."""
+    values: Any
+    """[N] values by number of the point: an array of numbers, or a sequence of texts."""
+    categories: tuple[str, ...] = ()
+    codes: Array | None = None
+    """int64 [N]"""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def text(self, index: int) -> str:
+        """Return the value of a point as text."""
+        value = self.values[index]
+        return value if isinstance(value, str) else str(value.item())
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """All values as texts."""
+        return tuple(str(one) for one in _plain(self.values))
+
+    def take(self, chosen: Array) -> Column:
+        """Return the column of some of the points; it stays of its kind."""
+        if self.kind == "number":
+            return Column(self.name, "number", self.values[chosen])
+        texts = tuple(self.values[int(one)] for one in chosen)
+        return _categories(self.name, texts) if self.kind == "category" else Column(self.name, "text", texts)
+
+
+def _plain(values: Any) -> list[Any]:
+    """Return a column's values as Python objects."""
+    if isinstance(values, Tensor):
+        values = values.detach().numpy(force=True)
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def column_of(name: str, values: Any, count: int) -> Column:
+    """Return `values` as a column of `count` points: numbers stay numbers, few texts are categories.
+
+    Raises:
+        TypeError: the values are one text.
+        DimensionError: there are not `count` of them.
+    """
+    if isinstance(values, str):
+        raise TypeError(
+            f"Embedding: column {name!r} is one text; give one value for each of {count:,} points"
+        )
+    if isinstance(values, Column):
+        values = values.values
+    numbers = _numbers(values)
+    found = len(numbers) if numbers is not None else len(values := _plain(values))
+    if found != count:
+        raise DimensionError(f"{found:,} values of {name!r} for {count:,} points", op="Embedding")
+    if numbers is not None:
+        return Column(name, "number", numbers)
+    texts = tuple(str(one) for one in values)
+    distinct = set()
+    for text in texts:
+        distinct.add(text)
+        if len(distinct) > MOST_CATEGORIES:
+            return Column(name, "text", texts)
+    # As many values as points name them, and divide them into nothing.
+    if len(distinct) > max(2, count // 2):
+        return Column(name, "text", texts)
+    return _categories(name, texts)
+
+
+def _numbers(values: Any) -> Array | None:
+    """Return values as numbers of a fitting type, or None where they are none."""
+    if isinstance(values, Tensor):
+        values = values.detach().numpy(force=True)
+    if not isinstance(values, np.ndarray):
+        values = list(values)
+        if not values or not all(
+            isinstance(one, bool | int | float | np.number | np.bool_) for one in values
+        ):
+            return None
+        if any(isinstance(one, complex | np.complexfloating) for one in values):
+            return None
+        values = np.asarray(values)
+    if values.ndim != 1 or values.dtype.kind not in "fiub":
+        return None
+    if values.dtype.kind == "b":
+        return np.array(values)
+    wide = values.dtype.kind == "f" or values.dtype == np.uint64
+    return np.array(values, np.float64 if wide else np.int64)
+
+
+def labels_of(name: str, labels: Any, count: int) -> Column:
+    """Return labels as categories, however many: texts, the distinct ones in order, numbers by size."""
+    if isinstance(labels, str):
+        raise TypeError(
+            f"Embedding: column 'labels' is one text; give one value for each of {count:,} points"
+        )
+    texts = tuple(str(one) for one in _plain(labels.values if isinstance(labels, Column) else labels))
+    if len(texts) != count:
+        raise DimensionError(f"{len(texts):,} values of 'labels' for {count:,} points", op="Embedding")
+    return _categories(name, texts)
+
+
+def _categories(name: str, texts: tuple[str, ...]) -> Column:
+    distinct = sorted(set(texts), key=_order)
+    place = {label: code for code, label in enumerate(distinct)}
+    codes = np.fromiter((place[label] for label in texts), np.int64, len(texts))
+    return Column(name, "category", texts, tuple(distinct), codes)
+
+
+def _order(label: str) -> tuple[bool, float, str]:
+    """Return what labels are sorted by: numbers by their size, before texts."""
+    try:
+        number = float(label)
+    except ValueError:
+        number = math.nan
+    return (False, number, label) if math.isfinite(number) else (True, 0.0, label)
+
+
+class Columns(dict[str, Column]):
+    """Columns by name; a name that is not there is answered with the nearest."""
+
+    def __missing__(self, name: str) -> Column:
+        near = near_miss(str(name), self)
+        known = ", ".join(self) or "none"
+        raise KeyError(
+            f"there is no column {name!r}" + (f"; did you mean {near!r}?" if near else f"; there are {known}")
+        )
+
+
+class Texts(Mapping[str, tuple[str, ...]]):
+    """Columns as texts, made when they are asked for."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        return self._columns[name].texts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        return dict(self) == other
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,74 @@
+"""What points are called, and which of them is meant by a name or a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from workbench.base.dims import near_miss
+
+__all__ = ["Names", "check_selected"]
+
+MOST_SIMILAR = 5_000
+"""Among so many names the nearest to one that is not there is searched."""
+
+
+class Names:
+    """Names of `count` points, those `given`, or labels where each is another, or numbers."""
+
+    def __init__(self, given: tuple[str, ...] | None, count: int) -> None:
+        self.given = given
+        self._count = count
+        self._places: dict[str, int] | None = None
+
+    def texts(self, labels: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Return the names of all points."""
+        if self.given is not None:
+            return self.given
+        if labels is not None and len(self._found(labels)) == self._count:
+            return labels
+        return tuple(map(str, range(self._count)))
+
+    def index(self, name: Any, labels: tuple[str, ...] | None) -> int:
+        """Return the point that is called `name`, or is the one of that number."""
+        if not isinstance(name, str):
+            return check_selected([name], self._count)[0]
+        places = self._found(self.texts(labels))
+        if name not in places:
+            near = near_miss(name, _similar(name, places))
+            raise KeyError(f"there is no point {name!r}" + (f"; did you mean {near!r}?" if near else ""))
+        return places[name]
+
+    def _found(self, texts: tuple[str, ...]) -> dict[str, int]:
+        if self._places is None:
+            # Backwards: of several that are called so the first is meant.
+            self._places = dict(zip(reversed(texts), range(len(texts) - 1, -1, -1), strict=True))
+        return self._places
+
+
+def _similar(name: str, places: Iterable[str]) -> list[str]:
+    """Return names that may be meant: comparing with each of many takes seconds."""
+    begin = name[:1].lower()
+    found = [one for one in places if abs(len(one) - len(name)) <= 2 and one[:1].lower() == begin]
+    return found[:MOST_SIMILAR]
+
+
+def check_selected(indices: Any, count: int) -> tuple[int, ...]:
+    """Return indices without repetitions; raise where one is none of a point."""
+    if isinstance(indices, str | bytes) or not isinstance(indices, Iterable):
+        raise TypeError(
+            f"selected is a sequence of points' numbers, e.g. [4, 7], got {type(indices).__name__}"
+        )
+    if isinstance(indices, np.ndarray):
+        indices = indices.tolist()
+    chosen: dict[int, None] = {}
+    for one in indices:
+        if isinstance(one, bool) or not hasattr(one, "__index__"):
+            raise TypeError(f"selected takes whole numbers, got {type(one).__name__}")
+        index = int(one.__index__())
+        if not 0 <= index < count:
+            raise IndexError(f"there is no point {index}; the points are 0 to {count - 1:,}")
+        chosen[index] = None
+    return tuple(chosen)
