@@ -21,18 +21,20 @@ from workbench.live.messages import (
     SampleEvent,
     ScatterState,
     SelectPointsEvent,
-    SetMetricEvent,
+    SetNeighboursEvent,
 )
 from workbench.live.model import Refused
 from workbench.live.registry import registry
 from workbench.live.renderers import renderers
 from workbench.live.selection import selection
 from workbench.widgets.scatter import ScatterModel
+from workbench.widgets.scatter_columns import Travelling
+from workbench.widgets.scatter_computed import OFFERED
+from workbench.widgets.scatter_drawn import Drawn
 from workbench.widgets.scatter_places import decode_places, encode_places
 
-room = sys.modules[ScatterModel.__module__]
-"""The module, whose name in the package is that of the function."""
-
+drawn_room = sys.modules[Drawn.__module__]
+columns_room = sys.modules[Travelling.__module__]
 places_room = sys.modules[encode_places.__module__]
 
 
@@ -79,11 +81,12 @@ def test_everything_that_is_known_travels() -> None:
         3,
     )
     assert drawn.explained == list(made.projection.explained)
-    assert drawn.categories == ["1", "3", "10"]
-    assert drawn.category_buffer is not None
-    assert np.frombuffer(buffers[drawn.category_buffer], "<u2").tolist() == [1, 0, 1, 2, 0, 0, 1]
+    digit, name = drawn.columns[:2]
+    assert (digit.name, digit.kind, digit.values) == ("digit", "category", ["1", "3", "10"])
+    assert digit.buffer is not None
+    assert np.frombuffer(buffers[digit.buffer], "<u2").tolist() == [1, 0, 1, 2, 0, 0, 1]
     assert drawn.label_name == "digit"
-    assert (drawn.columns, drawn.rows, drawn.selected) == (["name"], [["<5>"], ["<2>"]], [5, 2])
+    assert (name.name, name.values[5], drawn.selected) == ("name", "<5>", [5, 2])
     sprite = drawn.sprite
     assert sprite is not None
     sheet = np.frombuffer(buffers[sprite.image_buffer], np.uint8).reshape(sprite.rows * 3, sprite.columns * 2)
@@ -92,7 +95,8 @@ def test_everything_that_is_known_travels() -> None:
 
 def test_a_bare_embedding_is_projected_and_drawn() -> None:
     drawn, buffers = state(ScatterModel(embedding()))
-    assert (drawn.category_buffer, drawn.sprite, drawn.columns, len(buffers)) == (None, None, [], 1)
+    assert (drawn.label_name, drawn.sprite, len(buffers)) == ("", None, 1)
+    assert [one.kind for one in drawn.columns] == ["offered"] * len(OFFERED)
 
 
 def test_neighbours_of_the_first_selected_point_by_either_metric() -> None:
@@ -101,7 +105,7 @@ def test_neighbours_of_the_first_selected_point_by_either_metric() -> None:
     assert state(model)[0].neighbours == []
     made.selected = [3, 9]
     for metric in ("cosine", "euclidean"):
-        model.handle(SetMetricEvent("set_metric", metric))  # type: ignore[arg-type]
+        model.handle(SetNeighboursEvent("set_neighbours", metric, 12))  # type: ignore[arg-type]
         drawn, _ = state(model)
         near = made.neighbours(3, 12, metric)  # type: ignore[arg-type]
         assert (drawn.metric, [one.index for one in drawn.neighbours]) == (metric, near.indices.tolist())
@@ -115,7 +119,7 @@ def test_a_point_without_direction_says_why_it_has_no_neighbours() -> None:
     drawn, _ = state(model)
     assert drawn.neighbours == []
     assert drawn.refusal is not None and "point 0 is zero and has no direction" in drawn.refusal.reason
-    model.handle(SetMetricEvent("set_metric", "euclidean"))
+    model.handle(SetNeighboursEvent("set_neighbours", "euclidean", 12))
     drawn, _ = state(model)
     assert (len(drawn.neighbours), drawn.refusal) == (3, None)
 
@@ -158,14 +162,16 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing() -> None:
         with pytest.raises(Refused, match=r"there is no point (7|-1); the points are 0 to 6"):
             model.handle(SelectPointsEvent("select_points", indices))
     with pytest.raises(Refused, match="there is no metric 'manhattan'"):
-        model.handle(SetMetricEvent("set_metric", "manhattan"))  # type: ignore[arg-type]
-    with pytest.raises(Refused, match="one selects points"):
+        model.handle(SetNeighboursEvent("set_neighbours", "manhattan", 12))  # type: ignore[arg-type]
+    with pytest.raises(Refused, match="1 to 999 neighbours are listed, not 1000"):
+        model.handle(SetNeighboursEvent("set_neighbours", "cosine", 1000))
+    with pytest.raises(Refused, match="one selects, projects"):
         model.handle(SampleEvent("sample", 0))
     assert (made.selected, model.metric) == ((1,), "cosine")
 
 
 def test_points_that_are_left_out_are_the_last_and_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "MOST_POINTS", 5)
+    monkeypatch.setattr(drawn_room, "MOST_POINTS", 5)
     made = embedding(labels=list("abcdefg"), images=np.zeros((7, 2, 2)))
     model = ScatterModel(made)
     made.selected = [0]
@@ -177,13 +183,13 @@ def test_points_that_are_left_out_are_the_last_and_are_told(monkeypatch: pytest.
     assert (drawn.selected, drawn.neighbours) == ([6], [])
 
 
-def test_more_labels_than_can_be_coloured_become_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "MOST_CATEGORIES", 3)
+def test_more_labels_than_can_be_coloured_are_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns_room, "MOST_LABELS", 3)
+    monkeypatch.setattr(columns_room, "FEW", 3)
     made = embedding(labels=list("abcdefg"), metadata={"n": range(7)}, label_name="letter")
     made.selected = [2]
     drawn, _ = state(ScatterModel(made))
-    assert (drawn.categories, drawn.category_buffer, drawn.label_name) == ([], None, "")
-    assert (drawn.columns, drawn.rows) == (["letter", "n"], [["c", "2"]])
+    assert [(one.name, one.kind) for one in drawn.columns[:1]] == [("letter", "text")]
 
 
 def test_another_projection_is_drawn_by_the_same_model() -> None:

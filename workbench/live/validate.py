@@ -93,17 +93,18 @@ def _fields_of(kind: type) -> dict[str, tuple[Any, bool]]:
     }
 
 
-def _decode(kind: type[Message], data: Mapping[Any, Any]) -> Message:
+def _decode(kind: type[Message], data: Mapping[Any, Any], where: str = "") -> Message:
     fields = _fields_of(cast(Any, kind))
-    label = str(data.get("type"))
+    # A part of a message is called by where it stands, a message by its type.
+    label = where or f"'{data.get('type')}'"
     unknown = [key for key in data if key not in fields]
     if unknown:
-        raise Refused(f"'{label}' has no field {_describe(unknown[0])}; its fields are {', '.join(fields)}")
+        raise Refused(f"{label} has no field {_describe(unknown[0])}; its fields are {', '.join(fields)}")
     missing = [name for name, (_, optional) in fields.items() if not optional and name not in data]
     if missing:
-        raise Refused(f"'{label}' lacks the field {missing[0]!r}")
+        raise Refused(f"{label} lacks the field {missing[0]!r}")
     given = [name for name in fields if name in data]
-    return kind(**{name: _check(data[name], fields[name][0], f"'{label}'.{name}") for name in given})
+    return kind(**{name: _check(data[name], fields[name][0], f"{label}.{name}") for name in given})
 
 
 def _check(value: object, hint: Any, where: str) -> object:
@@ -121,10 +122,10 @@ def _check(value: object, hint: Any, where: str) -> object:
         return _check(value, inner, where)
     if origin is list:
         return _check_list(value, get_args(hint)[0], where)
-    if origin is dict:
+    if origin is dict or dataclasses.is_dataclass(hint):
         if not isinstance(value, Mapping):
             raise Refused(f"{where} is an object with fields, not {_describe(value)}")
-        return dict(value)
+        return dict(value) if origin is dict else _decode(cast(type[object], hint), value, where)
     return _check_plain(value, hint, where)
 
 

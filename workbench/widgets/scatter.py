@@ -1,70 +1,77 @@
-"""Embeddings as a live view: a cloud of points to turn, search and pick from."""
+"""Embeddings as a live view: a cloud of points to turn, search and pick from, and what is asked of it."""
 
 from __future__ import annotations
 
 import threading
-import time
 import weakref
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from workbench.embedding import Embedding, Projection
-from workbench.embedding.neighbours import METRICS, Metric, neighbours
-from workbench.embedding.thumbnails import lay_out
 from workbench.live.messages import (
+    CompareWithEvent,
+    ComputeColumnEvent,
     Head,
-    Neighbour,
+    PublishEvent,
     Refusal,
+    RemoveBookmarkEvent,
+    SaveBookmarkEvent,
+    ScatterArrangement,
+    ScatterBookmark,
+    ScatterQuality,
     ScatterState,
     SelectPointsEvent,
-    SetMetricEvent,
-    Sprite,
+    SetNeighboursEvent,
+    StopEvent,
 )
 from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.live.renderers import renderers
 from workbench.live.selection import selection
 from workbench.widgets.base import ViewWidget
-from workbench.widgets.scatter_places import encode_places
+from workbench.widgets.scatter_bookmarks import check_arrangement, kept, without
+from workbench.widgets.scatter_columns import LONGEST
+from workbench.widgets.scatter_compared import KEPT, Compared
+from workbench.widgets.scatter_computed import DISTANCE, MOST_PAIRS, OFFERED, TRUST, Computed, distance, trust
+from workbench.widgets.scatter_drawn import Drawn
+from workbench.widgets.scatter_near import Nearest
+from workbench.widgets.scatter_page import free_name, page
+from workbench.widgets.scatter_tasks import Task, Tasks
 
 __all__ = ["ScatterModel", "ScatterWidget", "projector", "scatter"]
-
-MOST_POINTS = 1_000_000
-"""Most points that travel to a page, the first ones; the view says how many there are."""
-
-MOST_CATEGORIES = 65_536
-"""More labels than a number of two bytes can tell apart are not coloured."""
-
-MOST_ROWS = 200
-"""Of so many selected points the columns are shown."""
-
-NEIGHBOURS = 12
-"""How many neighbours of a picked point are shown."""
-
-LONGEST = 200
-"""Most characters of a text that travel."""
 
 
 class ScatterModel(ViewModel):
     """Draws `embedding`, projected by its principal components if it was not projected yet.
 
     Points picked in the view are ``embedding.selected``, and points selected in Python are selected in the view; both
-    are the selection that all views share.
+    are the selection that all views share. `beside` are other embeddings of the same points, by name: the view says
+    which neighbours they lose and gain.
 
     Raises:
-        ValueError: the embedding cannot be projected.
+        ValueError: the embedding cannot be projected, or an embedding beside it is of other points.
     """
 
     view = "scatter"
 
-    def __init__(self, embedding: Embedding, source: str = "") -> None:
+    def __init__(
+        self, embedding: Embedding, source: str = "", beside: Mapping[str, Embedding] | None = None
+    ) -> None:
         super().__init__()
-        if embedding.projection is None:
-            embedding.project()
         self._lock = threading.Lock()
         self._embedding = embedding
         self._source = source
-        self._metric: Metric = "cosine"
-        self._drawn: _Drawn | None = None
-        self._near: tuple[object, list[Neighbour], Refusal | None] = (None, [], None)
+        self._beside = _checked(embedding, beside or {})
+        if embedding.projection is None:
+            embedding.project()
+        self.bookmarks: list[ScatterBookmark] = []
+        self._near = Nearest()
+        self._tasks = Tasks(self.changed)
+        self._computed: dict[str, Computed] = {}
+        self._quality: ScatterQuality | None = None
+        self._compared: tuple[str, Compared] | None = None
+        self._published = ""
+        self._drawn: Drawn | None = None
         # What this view has told the others last.
         self._selected = embedding.selected
         reference = weakref.ref(self)
@@ -77,29 +84,38 @@ class ScatterModel(ViewModel):
         # The embedding must not keep alive who draws it.
         weakref.finalize(self, embedding.listen(follow))
 
+    bookmarks: list[ScatterBookmark]
+    """Arrangements that were kept, by name; they are part of the state, and so of the notebook's file."""
+
     @property
     def embedding(self) -> Embedding:
         """What is drawn."""
         return self._embedding
 
     @property
-    def metric(self) -> Metric:
+    def metric(self) -> str:
         """How the distance of neighbours is measured."""
-        return self._metric
+        return self._near.metric
+
+    # ------------------------------------------------------------------------------------------- what is drawn
 
     def snapshot(self) -> Snapshot:
-        """Return all points, what is selected, and the neighbours of the first selected point."""
+        """Return all points, what is known of them, what is selected, and the neighbours of the first selected one."""
         embedding = self._embedding
         projection = embedding.projection
         assert projection is not None  # the constructor projects
         with self._lock:
-            if self._drawn is None or self._drawn.projection is not projection:
-                self._drawn = _Drawn(embedding, projection)
-            drawn, selected, metric = self._drawn, embedding.selected, self._metric
-            near, refusal = self._neighbours(selected, metric, drawn.count)
+            drawn = self._drawn_now(projection)
+            selected = embedding.selected
+            near, refusal = self._near.of(embedding, selected, drawn.count)
+            compared = self._compared
+        if self._tasks.failure:
+            refusal = Refusal("project", self._tasks.failure)
         state = ScatterState(
             kind="scatter",
-            head=Head(embedding.title[:LONGEST], self._source, drawn.made, False, drawn.code),
+            head=Head(
+                embedding.title[:LONGEST], self._source, drawn.made, self._tasks.now is not None, self._code()
+            ),
             method=projection.method,
             count=drawn.count,
             total=len(embedding),
@@ -109,58 +125,138 @@ class ScatterModel(ViewModel):
             low=drawn.places.low,
             high=drawn.places.high,
             explained=list(projection.explained),
-            categories=drawn.categories,
-            category_buffer=1 if drawn.categories else None,
-            label_name=embedding.label_name[:LONGEST] if drawn.categories else "",
+            facts="",
+            quality=self._quality,
+            label_name=embedding.label_name[:LONGEST] if embedding.labels is not None else "",
+            columns=drawn.columns,
             sprite=drawn.sprite,
-            columns=[name[:LONGEST] for name in drawn.columns],
-            rows=[
-                [values[index][:LONGEST] for values in drawn.columns.values()]
-                for index in selected[:MOST_ROWS]
-            ],
             selected=list(selected),
-            metric=metric,
+            metric=self._near.metric,
+            k=self._near.k,
             neighbours=near,
+            projections=[projection.method],
+            projection=projection.method,
+            frames=[],
+            methods=[],
+            asked="",
+            work=self._tasks.now,
+            resumes=False,
+            others=[name[:LONGEST] for name in self._beside],
+            comparison=None if compared is None else compared[1].message(compared[0], selected),
+            bookmarks=list(self.bookmarks),
+            arrangement=None,
+            published=self._published,
+            sounds=False,
+            clip=None,
             refusal=refusal,
         )
-        return Snapshot(state, drawn.buffers)
+        return Snapshot(state, drawn.buffers, ("columns",))
 
-    def _neighbours(
-        self, selected: tuple[int, ...], metric: Metric, count: int
-    ) -> tuple[list[Neighbour], Refusal | None]:
-        """Return the neighbours of the first selected point among those drawn, or why there are none."""
-        key = (selected[:1], metric, count)
-        if self._near[0] != key:
-            found: list[Neighbour] = []
-            refusal = None
-            # The others are not drawn, and have no neighbours that are.
-            if selected and selected[0] < count:
-                try:
-                    near = neighbours(self._embedding.vectors[:count], selected[0], NEIGHBOURS, metric)
-                # A point that is zero, or not finite, is near nothing.
-                except ValueError as error:
-                    refusal = Refusal("select_points", str(error))
-                else:
-                    pairs = zip(near.indices.tolist(), near.distances.tolist(), strict=True)
-                    found = [Neighbour(index, distance) for index, distance in pairs]
-            self._near = (key, found, refusal)
-        return self._near[1], self._near[2]
+    def _drawn_now(self, projection: Projection) -> Drawn:
+        drawn = self._drawn
+        if drawn is None or drawn.projection is not projection or drawn.computed is not self._computed:
+            if drawn is not None and drawn.projection is not projection:
+                # What was said of the last picture is not said of this one.
+                self._quality = None
+                self._computed = {name: one for name, one in self._computed.items() if name != TRUST}
+            drawn = self._drawn = Drawn(self._embedding, projection, self._computed, OFFERED)
+        return drawn
+
+    def _code(self) -> str:
+        projection = self._embedding.projection
+        assert projection is not None
+        return f"embedding.project({projection.method.lower()!r}, dims={projection.positions.shape[1]})"
+
+    # ------------------------------------------------------------------------------------- what a person does
 
     def handle(self, event: object) -> None:
-        """Select points, or measure distances in another way."""
-        if isinstance(event, SelectPointsEvent):
-            try:
-                self._embedding.selected = event.indices
-            except IndexError as error:
-                raise Refused(str(error)) from None
-        elif isinstance(event, SetMetricEvent):
-            if event.metric not in METRICS:
-                raise Refused(f"there is no metric {event.metric!r}; there are {', '.join(METRICS)}")
-            with self._lock:
-                self._metric = event.metric
-            self.changed()
+        """Do what a person asks of the picture."""
+        handler = _HANDLERS.get(type(event))
+        if handler is None:
+            raise Refused("in a cloud of points one selects, projects, compares and keeps, and nothing else")
+        handler(self, event)
+
+    def _select(self, event: SelectPointsEvent) -> None:
+        try:
+            self._embedding.selected = event.indices
+        except IndexError as error:
+            raise Refused(str(error)) from None
+
+    def _set_neighbours(self, event: SetNeighboursEvent) -> None:
+        with self._lock:
+            self._near.ask(event.metric, event.k)
+        self.changed()
+
+    def _stop(self, event: StopEvent) -> None:
+        self._tasks.stop()
+
+    def _compute(self, event: ComputeColumnEvent) -> None:
+        if event.name == DISTANCE:
+            self._take({DISTANCE: distance(self._embedding, self._near.metric)})
+        elif event.name == TRUST:
+            projection = self._embedding.projection
+            assert projection is not None
+            if len(self._embedding) > MOST_PAIRS:
+                trust(self._embedding, projection)  # says why not, at once
+
+            def work(task: Task) -> None:
+                column, judged = trust(self._embedding, projection)
+                self._quality = judged
+                self._take({TRUST: column})
+
+            self._tasks.begin("trustworthiness", "points", work)
         else:
-            raise Refused("in a cloud of points one selects points, or another metric, and nothing else")
+            raise Refused(f"there is no column {event.name!r} to compute; there are {', '.join(OFFERED)}")
+
+    def _take(self, columns: dict[str, Computed]) -> None:
+        with self._lock:
+            self._computed = {**self._computed, **columns}
+        self.changed()
+
+    def _compare(self, event: CompareWithEvent) -> None:
+        if event.name == "":
+            with self._lock:
+                self._compared = None
+                self._computed = {name: one for name, one in self._computed.items() if name != KEPT}
+            self.changed()
+            return
+        other = self._beside.get(event.name)
+        if other is None:
+            raise Refused(
+                f"there is no embedding {event.name!r} beside this one; there are {', '.join(self._beside) or 'none'}"
+            )
+
+        def work(task: Task) -> None:
+            compared = Compared(self._embedding, other)
+            with self._lock:
+                self._compared = (event.name, compared)
+            note = f"the share of each point's {compared.k} nearest that {event.name} has, too"
+            self._take({KEPT: Computed(compared.change.kept, note)})
+
+        self._tasks.begin(f"comparison with {event.name}", "points", work)
+
+    def _keep(self, event: SaveBookmarkEvent) -> None:
+        self.bookmarks = kept(self.bookmarks, event.name, event.arrangement, len(self._embedding))
+        self.changed()
+
+    def _remove(self, event: RemoveBookmarkEvent) -> None:
+        self.bookmarks = without(self.bookmarks, event.name)
+        self.changed()
+
+    def _publish(self, event: PublishEvent) -> None:
+        check_arrangement(event.arrangement, len(self._embedding))
+        path = free_name(Path.cwd(), self._embedding.title)
+        self.publish(path, event.arrangement)
+        self._published = str(path)
+        self.changed()
+
+    def publish(self, path: str | Path, arrangement: ScatterArrangement | None = None) -> Path:
+        """Write the projector as one HTML page that needs neither kernel nor network, and return its path."""
+        path = Path(path)
+        path.write_text(page(self, self._embedding.vectors, arrangement), encoding="utf-8")
+        return path
+
+    # --------------------------------------------------------------------------------------- other views
 
     def sample_of(self, event: object) -> int | None:
         """Return the first point that was picked."""
@@ -179,47 +275,59 @@ class ScatterModel(ViewModel):
             # A point of an embedding is a sample of what was embedded.
             sample = {"sample": chosen[0]} if chosen else {}
             selection.set(source=self.id, points=chosen, **sample)
+            if DISTANCE in self._computed and chosen:
+                self._measure()
         self.changed()
 
+    def _measure(self) -> None:
+        """Let the distances be those from the point that is selected now."""
+        try:
+            self._take({DISTANCE: distance(self._embedding, self._near.metric)})
+        # A point without distances: those from the last one stay, and their note says from which.
+        except Refused:
+            return
 
-class _Drawn:
-    """What of an embedding stays the same while points are selected."""
 
-    def __init__(self, embedding: Embedding, projection: Projection) -> None:
-        self.projection = projection
-        self.made = time.time()
-        self.count = min(len(embedding), MOST_POINTS)
-        dims = projection.positions.shape[1]
-        self.code = f"embedding.project({projection.method.lower()!r}, dims={dims})"
-        self.places = encode_places(projection.positions[: self.count])
-        self.buffers: tuple[bytes, ...] = (self.places.data,)
-        self.columns = dict(embedding.metadata)
-        self.categories: list[str] = []
-        self.sprite: Sprite | None = None
-        if embedding.codes is not None and len(embedding.categories) <= MOST_CATEGORIES:
-            self.categories = [label[:LONGEST] for label in embedding.categories]
-            self.buffers += (embedding.codes[: self.count].astype("<u2").tobytes(),)
-        # Labels that are too many for colours can still be read as a column.
-        elif embedding.labels is not None:
-            self.columns = {embedding.label_name: embedding.labels, **self.columns}
-        if embedding.thumbnails is not None:
-            sheet = lay_out(embedding.thumbnails[: self.count])
-            self.sprite = Sprite(len(self.buffers), sheet.height, sheet.width, sheet.columns, sheet.rows)
-            self.buffers += (sheet.image.tobytes(),)
+_HANDLERS: dict[type, Callable[[ScatterModel, Any], None]] = {
+    SelectPointsEvent: ScatterModel._select,
+    SetNeighboursEvent: ScatterModel._set_neighbours,
+    ComputeColumnEvent: ScatterModel._compute,
+    CompareWithEvent: ScatterModel._compare,
+    SaveBookmarkEvent: ScatterModel._keep,
+    RemoveBookmarkEvent: ScatterModel._remove,
+    StopEvent: ScatterModel._stop,
+    PublishEvent: ScatterModel._publish,
+}
+
+
+def _checked(embedding: Embedding, beside: Mapping[str, Embedding]) -> dict[str, Embedding]:
+    for name, other in beside.items():
+        if len(other) != len(embedding):
+            raise ValueError(
+                f"{name!r} has {len(other):,} points and this embedding {len(embedding):,}: only "
+                "the same points can be compared"
+            )
+    return dict(beside)
 
 
 class ScatterWidget(ViewWidget):
     """An embedding in a cell."""
 
-    def __init__(self, embedding: Embedding, source: str = "", **traits: Any) -> None:
-        super().__init__(
-            ScatterModel(embedding, source) if source else renderers.model_of(embedding), **traits
-        )
+    def __init__(
+        self,
+        embedding: Embedding,
+        source: str = "",
+        beside: Mapping[str, Embedding] | None = None,
+        **traits: Any,
+    ) -> None:
+        own = source or beside
+        model = ScatterModel(embedding, source, beside) if own else renderers.model_of(embedding)
+        super().__init__(model, **traits)
 
 
-def projector(embedding: Embedding) -> ScatterWidget:
-    """Show `embedding` in this cell."""
-    return ScatterWidget(embedding)
+def projector(embedding: Embedding, *, beside: Mapping[str, Embedding] | None = None) -> ScatterWidget:
+    """Show `embedding` in this cell; `beside` are other embeddings of the same points to compare it with, by name."""
+    return ScatterWidget(embedding, beside=beside)
 
 
 scatter = projector

@@ -210,15 +210,16 @@ def _board(state: BoardState, buffers: Buffers) -> str:
 def _scatter(state: ScatterState, buffers: Buffers) -> str:
     data = buffers[state.positions_buffer]
     places = decode_places(data, state.positions_coding, state.low, state.high)
-    groups = (
-        None
-        if state.category_buffer is None
-        else np.frombuffer(buffers[state.category_buffer], np.uint16).astype(np.intp)
+    label = next(
+        (one for one in state.columns if one.name == state.label_name and one.kind == "category"), None
     )
+    groups = None
+    if label is not None and label.buffer is not None:
+        groups = np.frombuffer(buffers[label.buffer], np.uint16).astype(np.intp)
     picture, colours = points(places[:, :2], groups)
     legend = " ".join(
         f'<span style="color:{colour}">●</span>&nbsp;{_cut(name)}'
-        for name, colour in zip(state.categories[:MOST_ROWS], colours, strict=False)
+        for name, colour in zip([] if label is None else label.values[:MOST_ROWS], colours, strict=False)
     )
     of = f" of {state.total:,}" if state.total > state.count else ""
     return _quiet(f"{state.method} · {state.count:,}{of} points") + picture + f"<div>{legend}</div>"

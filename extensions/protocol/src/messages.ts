@@ -734,6 +734,120 @@ export interface Neighbour {
   readonly distance: number;
 }
 
+/** What is known of every point: a column of the metadata, or one that is computed. */
+export interface ScatterColumn {
+  readonly name: string;
+  /** `offered` is computed when it is asked for; `away` is too large to travel, and `note` says so. */
+  readonly kind: 'category' | 'number' | 'text' | 'offered' | 'away';
+  /** What it is, in words; mostly empty. */
+  readonly note: string;
+  /** The distinct values of a category, in order. */
+  readonly values: readonly string[];
+  /**
+   * category: uint16 [count], places in `values`; number: float32 or float64 [count], NaN where there is none;
+   * text: UTF-8.
+   */
+  readonly buffer: number | null;
+  /** text: uint32 [count], where each ends in the bytes. */
+  readonly ends_buffer: number | null;
+}
+
+/** How far neighbours in the picture are those of the space, each from 0 to 1, the best. */
+export interface ScatterQuality {
+  readonly trustworthiness: number;
+  readonly continuity: number;
+  /** Among how many nearest. */
+  readonly k: number;
+}
+
+/** One setting of a method, as text. */
+export interface ScatterSetting {
+  /** As Python has it. */
+  readonly name: string;
+  readonly label: string;
+  readonly kind: 'whole' | 'number' | 'truth' | 'choice' | 'text';
+  readonly value: string;
+  readonly choices: readonly string[];
+  /** What it does, in a sentence. */
+  readonly note: string;
+}
+
+/** A way of projecting that can be asked for. */
+export interface ScatterMethod {
+  readonly name: string;
+  readonly title: string;
+  readonly note: string;
+  readonly settings: readonly ScatterSetting[];
+}
+
+/** What is being computed; the picture moves meanwhile, or is the last one. */
+export interface ScatterWork {
+  readonly what: string;
+  readonly done: number;
+  readonly total: number | null;
+  readonly seconds: number;
+  /** What is counted: `steps`. */
+  readonly unit: string;
+  /** Whether it can be stopped. */
+  readonly stops: boolean;
+}
+
+/** The neighbourhoods of these points in another embedding of them. */
+export interface ScatterComparison {
+  readonly name: string;
+  readonly k: number;
+  /** The share of neighbours that both have, over all points. */
+  readonly kept: number;
+  /** Of the picked point: near here and not there, nearest first. */
+  readonly lost: readonly number[];
+  /** Of the picked point: near there and not here. */
+  readonly gained: readonly number[];
+}
+
+/** The sound of one point. */
+export interface ScatterClip {
+  readonly point: number;
+  /** A WAV file. */
+  readonly buffer: number;
+}
+
+/** Values of a column whose points are hidden. */
+export interface ScatterHidden {
+  readonly column: string;
+  readonly values: readonly string[];
+}
+
+/** The part of a column of numbers whose points are shown, both ends included. */
+export interface ScatterRange {
+  readonly column: string;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** How a person has arranged the picture: all that a bookmark keeps, and undo goes back to. */
+export interface ScatterArrangement {
+  readonly projection: string;
+  /** yaw, pitch, zoom, shift to the right, shift upwards, and 1 for the plane; empty for the first look */
+  readonly camera: readonly number[];
+  /** Column that points are named by. */
+  readonly label: string;
+  /** Column that points are coloured by. */
+  readonly colour: string;
+  readonly hidden: readonly ScatterHidden[];
+  readonly ranges: readonly ScatterRange[];
+  /** The only points that are shown; None for all. */
+  readonly isolated: readonly number[] | null;
+  readonly selected: readonly number[];
+  readonly metric: 'cosine' | 'euclidean';
+  readonly k: number;
+}
+
+/** An arrangement with a name. */
+export interface ScatterBookmark {
+  readonly name: string;
+  readonly arrangement: ScatterArrangement;
+}
+
 /** Points in the embedding projector. */
 export interface ScatterState {
   readonly kind: 'scatter';
@@ -756,20 +870,41 @@ export interface ScatterState {
   readonly high: readonly number[];
   /** Fraction of the variance that each component explains; empty where that has no meaning. */
   readonly explained: readonly number[];
-  /** The distinct labels. */
-  readonly categories: readonly string[];
-  /** uint16 [count]: index into `categories` */
-  readonly category_buffer: number | null;
+  /** What else must be known of the picture: steps, loss, that a method sampled; mostly empty. */
+  readonly facts: string;
+  readonly quality: ScatterQuality | null;
+  /** The column that names points; empty if there is none. */
   readonly label_name: string;
+  readonly columns: readonly ScatterColumn[];
   readonly sprite: Sprite | null;
-  /** Names of the metadata columns. */
-  readonly columns: readonly string[];
-  /** Metadata of the selected points, one row each, in the order of `selected`. */
-  readonly rows: readonly (readonly string[])[];
   readonly selected: readonly number[];
   readonly metric: 'cosine' | 'euclidean';
+  readonly k: number;
   /** Of the first selected point. */
   readonly neighbours: readonly Neighbour[];
+  /** What this embedding was projected to, by name. */
+  readonly projections: readonly string[];
+  /** Which of them is drawn. */
+  readonly projection: string;
+  /** Those of them that belong together and are played one after another; the drawn one is among them. */
+  readonly frames: readonly string[];
+  readonly methods: readonly ScatterMethod[];
+  /** The method whose settings were asked last. */
+  readonly asked: string;
+  readonly work: ScatterWork | null;
+  /** Whether what was stopped can go on. */
+  readonly resumes: boolean;
+  /** What these points can be compared with. */
+  readonly others: readonly string[];
+  readonly comparison: ScatterComparison | null;
+  readonly bookmarks: readonly ScatterBookmark[];
+  /** Whether points have sounds. */
+  readonly sounds: boolean;
+  readonly clip: ScatterClip | null;
+  /** How it is arranged at first; None for the plain way. */
+  readonly arrangement: ScatterArrangement | null;
+  /** Where the last page was written to; empty if none was. */
+  readonly published: string;
   readonly refusal: Refusal | null;
 }
 
@@ -779,10 +914,83 @@ export interface SelectPointsEvent {
   readonly indices: readonly number[];
 }
 
-/** A person chose how distance between points is measured. */
-export interface SetMetricEvent {
-  readonly type: 'set_metric';
+/** A person chose how distance between points is measured, and how many of the nearest are listed. */
+export interface SetNeighboursEvent {
+  readonly type: 'set_neighbours';
   readonly metric: 'cosine' | 'euclidean';
+  readonly k: number;
+}
+
+/** What a person typed for one setting. */
+export interface ScatterValue {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** One end of a direction: the middle of points, or of the points that words name. */
+export interface ScatterEnd {
+  /** Names, parted by commas; empty where points are given. */
+  readonly words: string;
+  readonly points: readonly number[];
+}
+
+/** A direction that an axis of the picture follows. */
+export interface ScatterAxis {
+  readonly start: ScatterEnd;
+  readonly end: ScatterEnd;
+}
+
+/** A person asked for a projection. */
+export interface ProjectEvent {
+  readonly type: 'project';
+  readonly method: string;
+  readonly dims: number;
+  readonly settings: readonly ScatterValue[];
+  /** For custom axes, two or three; else empty. */
+  readonly axes: readonly ScatterAxis[];
+}
+
+/** A person asked for one of the projections that there are. */
+export interface ShowProjectionEvent {
+  readonly type: 'show_projection';
+  readonly name: string;
+}
+
+/** A person asked for a column that is offered. */
+export interface ComputeColumnEvent {
+  readonly type: 'compute_column';
+  readonly name: string;
+}
+
+/** A person asked how neighbourhoods differ from those of another embedding; empty for none. */
+export interface CompareWithEvent {
+  readonly type: 'compare_with';
+  readonly name: string;
+}
+
+/** A person kept the arrangement under a name, in the place of one of that name. */
+export interface SaveBookmarkEvent {
+  readonly type: 'save_bookmark';
+  readonly name: string;
+  readonly arrangement: ScatterArrangement;
+}
+
+/** A person removed a bookmark. */
+export interface RemoveBookmarkEvent {
+  readonly type: 'remove_bookmark';
+  readonly name: string;
+}
+
+/** A person wants to hear a point. */
+export interface PlayEvent {
+  readonly type: 'play';
+  readonly point: number;
+}
+
+/** A person asked for a page that needs no kernel, as it is arranged now. */
+export interface PublishEvent {
+  readonly type: 'publish';
+  readonly arrangement: ScatterArrangement;
 }
 
 // shapes
@@ -1086,7 +1294,19 @@ export type HeatmapViewEvent = SampleEvent | AskEvent | SettingEvent | OpenRowEv
 export type ScatterViewState = ScatterState;
 
 /** What the scatter view may send; told apart by `type`. */
-export type ScatterViewEvent = SelectPointsEvent | SetMetricEvent;
+export type ScatterViewEvent =
+  | SelectPointsEvent
+  | SetNeighboursEvent
+  | ProjectEvent
+  | StopEvent
+  | ResumeEvent
+  | ShowProjectionEvent
+  | ComputeColumnEvent
+  | CompareWithEvent
+  | SaveBookmarkEvent
+  | RemoveBookmarkEvent
+  | PlayEvent
+  | PublishEvent;
 
 /** The states and events of each view. */
 export interface Views {

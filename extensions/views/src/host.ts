@@ -86,6 +86,8 @@ export interface View<S> {
 export interface MountOptions {
   /** `canvas` makes the scatter view draw without WebGL. */
   readonly renderer?: 'auto' | 'canvas';
+  /** Whether there is nobody who computes: a published page. */
+  readonly alone?: boolean;
   /** The line to run that fills this view, shown while it is empty; each view has one of its own. */
   readonly empty?: string;
 }

@@ -4,7 +4,8 @@ import { bestOf, cellText, sorted } from '../src/heatmap/board';
 import { keyed, Reaches, type PartData } from '../src/heatmap/part';
 import { shownScores } from '../src/heatmap/top';
 import { isOver } from '../src/heatmap/verdict';
-import { workWords } from '../src/heatmap/work';
+import { workWords } from '../src/common/work';
+import { workOf } from '../src/heatmap/work';
 
 function row(method: string, value: number | null): BoardRow {
   return {
@@ -64,9 +65,9 @@ describe('one scale', () => {
 describe('words', () => {
   it('says rate and time left only where they are known', () => {
     const work = { what: '', rows: 100, total: 300, seconds: 2 };
-    expect(workWords(work)).toBe('100 of 300 rows through the model · 50 rows/s · about 4 s left');
-    expect(workWords({ ...work, total: null })).toBe('100 rows through the model · 50 rows/s');
-    expect(workWords({ ...work, seconds: 0 })).toBe('100 of 300 rows through the model');
+    expect(workWords(workOf(work))).toBe('100 of 300 rows through the model · 50 rows/s · about 4 s left');
+    expect(workWords(workOf({ ...work, total: null }))).toBe('100 rows through the model · 50 rows/s');
+    expect(workWords(workOf({ ...work, seconds: 0 }))).toBe('100 of 300 rows through the model');
   });
 
   it('knows a delta over its tolerance', () => {

@@ -2,21 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { ScatterState } from '../src/protocol';
 import { between, project, projection, startCamera, zoomAt } from '../src/scatter/camera';
 import { Choice } from '../src/scatter/choice';
-import {
-  BRIGHT,
-  DIM,
-  HIDDEN,
-  pick,
-  pickBox,
-  readCloud,
-  searchPoints,
-  stylePoints
-} from '../src/scatter/cloud';
+import { BRIGHT, DIM, HIDDEN, pick, pickBox, readCloud, stylePoints } from '../src/scatter/cloud';
 import { claim } from '../src/scatter/overlay';
 import { normalise, unpack } from '../src/scatter/places';
-import { Side } from '../src/scatter/side';
 
 type Point = [number, number, number];
+
+const USUAL = { shown: null, bright: new Set<number>(), colours: null };
 
 describe('packed positions', () => {
   it('are read to the bit', () => {
@@ -44,7 +36,7 @@ describe('packed positions', () => {
 });
 
 describe('the cloud', () => {
-  const buffer = (array: Float32Array | Uint16Array) => new DataView(array.buffer);
+  const buffer = (array: Float32Array) => new DataView(array.buffer);
   const positions = Float32Array.of(0, 0, 0, 10, 0, 0, 0, 5, 0, Number.NaN, 0, 0);
   const state = {
     kind: 'scatter',
@@ -54,11 +46,9 @@ describe('the cloud', () => {
     positions_coding: 'float32',
     low: [0, 0, 0],
     high: [10, 5, 0],
-    categories: ['seven', 'seventeen'],
-    category_buffer: 1,
     sprite: null
   } as unknown as ScatterState;
-  const cloud = readCloud(state, [buffer(positions), buffer(Uint16Array.of(0, 0, 1, 1))]);
+  const cloud = readCloud(state, [buffer(positions)]);
 
   it('is centred and scaled alike along all axes; what has no place is counted', () => {
     expect(cloud.lost).toBe(1);
@@ -76,14 +66,18 @@ describe('the cloud', () => {
 
   it('hides, dims and brightens', () => {
     const shown = (hidden: number[], bright: number[]) =>
-      [...stylePoints(cloud, { hidden: new Set(hidden), bright: new Set(bright) }, false, '#1976d2')].filter(
-        (_, index) => index % 4 === 3
-      );
-    expect(shown([1], [0])).toEqual([BRIGHT, DIM, HIDDEN, HIDDEN]);
+      [
+        ...stylePoints(
+          cloud,
+          { ...USUAL, shown: Uint8Array.from(hidden), bright: new Set(bright) },
+          '#1976d2'
+        )
+      ].filter((_, index) => index % 4 === 3);
+    expect(shown([1, 1, 0, 1], [0])).toEqual([BRIGHT, DIM, HIDDEN, HIDDEN]);
   });
 
   it('is picked where it is drawn, from any side', () => {
-    const styles = stylePoints(cloud, { hidden: new Set(), bright: new Set() }, false, '#1976d2');
+    const styles = stylePoints(cloud, USUAL, '#1976d2');
     for (const yaw of [0, 0.4, 2]) {
       const camera = { ...startCamera(3), yaw };
       const p = projection(camera, 640, 480);
@@ -101,18 +95,8 @@ describe('the cloud', () => {
     }
   });
 
-  it('is found by label or number', () => {
-    expect(searchPoints(cloud, 'seven')).toEqual([0, 1]);
-    expect(searchPoints(cloud, 'teen')).toEqual([2, 3]);
-    expect(searchPoints(cloud, '#2')).toEqual([2]);
-    expect(searchPoints(cloud, '3')).toEqual([3]);
-    expect(searchPoints(cloud, '99')).toEqual([]);
-    expect(searchPoints(cloud, '')).toEqual([]);
-    expect(searchPoints(cloud, '#seven')).toEqual([]);
-  });
-
   it('is picked within reach where it lies at the back', () => {
-    const styles = stylePoints(cloud, { hidden: new Set(), bright: new Set() }, false, '#1976d2');
+    const styles = stylePoints(cloud, USUAL, '#1976d2');
     const p = projection({ ...startCamera(3), yaw: Math.PI / 2, pitch: 0 }, 640, 480);
     const place = (point: number) =>
       project(p, ...([0, 1, 2].map(at => cloud.positions[point * 3 + at]!) as Point));
@@ -130,39 +114,6 @@ describe('the cloud', () => {
     choice.take([2], cloud.count);
     choice.giveIn(given);
     expect(choice.points).toEqual([1]);
-  });
-
-  it('hides nothing of other labels', () => {
-    const hidden: number[][] = [];
-    const nothing = () => undefined;
-    const side = new Side({
-      search: () => 0,
-      filter: ids => hidden.push([...ids]),
-      choose: nothing,
-      clear: nothing,
-      metric: nothing,
-      point: nothing
-    });
-    const shown = {
-      ...state,
-      metric: 'cosine',
-      neighbours: [],
-      columns: [],
-      rows: [],
-      selected: []
-    } as ScatterState;
-    side.update(shown, cloud, [], false);
-    side.element.querySelector<HTMLElement>('[data-label=seven]')!.click();
-    expect(hidden.at(-1)).toEqual([0]);
-    side.update(shown, cloud, [], true);
-    expect(hidden.at(-1)).toEqual([0]);
-    side.update(shown, { ...cloud, names: ['a', 'b', 'c'], sizes: [1, 2, 1] }, [], false);
-    expect(hidden.at(-1)).toEqual([]);
-    const many = { ...cloud, names: Array.from({ length: 501 }, (_, at) => `label ${at}`) };
-    side.update(shown, many, [], false);
-    side.element.querySelector<HTMLElement>('[data-label="label 3"]')!.click();
-    side.update(shown, many, [], true);
-    expect(hidden.at(-1)).toEqual([3]);
   });
 
   it('stays under the pointer while zooming', () => {

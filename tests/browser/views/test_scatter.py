@@ -25,7 +25,8 @@ def test_points_are_drawn_and_picked(harness: Harness, renderer: str) -> None:
     expect(harness.at("wb-tooltip")).to_contain_text("point 1")
     harness.page.keyboard.press("Enter")
     assert harness.events() == [{"type": "select_points", "indices": [1]}]
-    expect(root.get_by_test_id("wb-picked")).to_contain_text("point 1")
+    root.get_by_test_id("wb-side-tab").get_by_role("radio", name="selection").click()
+    expect(root.get_by_test_id("wb-picked")).to_contain_text("1 of 2,000 points selected")
     harness.picture(f"scatter-{renderer}")
 
 
@@ -73,32 +74,172 @@ def test_neighbours_come_with_thumbnails_and_distances(harness: Harness) -> None
     expect(near.first).to_contain_text("seven")
     expect(near.first).to_contain_text("0.0213")
     expect(near.first.locator("canvas")).to_have_count(1)
-    expect(root.get_by_test_id("wb-picked")).to_contain_text("test/00137.png")
     near.nth(2).click()
     assert harness.events() == [{"type": "select_points", "indices": [167]}]
+    root.get_by_test_id("wb-side-tab").get_by_role("radio", name="selection").click()
+    expect(root.get_by_test_id("wb-picked")).to_contain_text("test/00167.png")
     root.get_by_test_id("wb-clear").click()
     assert harness.events()[-1] == {"type": "select_points", "indices": []}
 
 
-def test_the_metric_can_be_chosen(harness: Harness) -> None:
+def test_metric_and_number_of_neighbours_are_asked_and_undone(harness: Harness) -> None:
     root = harness.open("scatter", "selected", height=700)
     root.get_by_test_id("wb-metric").get_by_role("radio", name="euclidean").click()
-    assert harness.events() == [{"type": "set_metric", "metric": "euclidean"}]
+    field = root.get_by_test_id("wb-k")
+    field.fill("1200")
+    field.press("Enter")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    field.fill("30")
+    field.press("Enter")
+    assert harness.events() == [
+        {"type": "set_neighbours", "metric": "euclidean", "k": 12},
+        {"type": "set_neighbours", "metric": "euclidean", "k": 30},
+    ]
+    root.get_by_test_id("wb-undo").click()
+    assert harness.events()[-1] == {"type": "set_neighbours", "metric": "euclidean", "k": 12}
 
 
 def test_the_legend_filters_and_the_search_finds(harness: Harness) -> None:
     root = harness.open("scatter", "flat", height=640)
+    facts = root.get_by_test_id("wb-facts")
     seven = root.get_by_test_id("wb-legend").get_by_role("button", name="seven")
     seven.click()
     expect(seven).to_have_attribute("aria-pressed", "false")
+    expect(facts).to_contain_text("1,800 shown")
     root.get_by_test_id("wb-legend-all").click()
     expect(seven).to_have_attribute("aria-pressed", "true")
-    search = root.get_by_test_id("wb-search")
-    search.fill("seven")
-    expect(root.get_by_test_id("wb-found")).to_have_text("200")
+    seven.focus()
+    harness.page.keyboard.press("Shift+Enter")
+    expect(facts).to_contain_text("200 shown")
+    harness.page.keyboard.press("Control+z")
+    expect(facts).not_to_contain_text("shown")
+    search, found = root.get_by_test_id("wb-search"), root.get_by_test_id("wb-found")
+    search.fill("digit: seven")
+    expect(found).to_have_text("200 found")
+    search.press("ArrowDown")
+    expect(found).to_have_text("1 of 200: seven")
+    search.fill("/0001[0-4]/")
+    expect(found).to_have_text("5 found")
+    root.get_by_test_id("wb-search-select").click()
+    assert harness.events() == [{"type": "select_points", "indices": [10, 11, 12, 13, 14]}]
+    search.fill("/(/")
+    expect(root.get_by_test_id("wb-search-problem")).to_contain_text("regular expression")
     search.fill("#17")
     search.press("Enter")
-    assert harness.events() == [{"type": "select_points", "indices": [17]}]
+    assert harness.events()[-1] == {"type": "select_points", "indices": [17]}
+
+
+def test_numbers_colour_and_a_range_of_them_filters(harness: Harness) -> None:
+    root = harness.open("scatter", "flat", height=700)
+    before = harness.pixels("wb-points")[::97]
+    root.get_by_test_id("wb-colour-by").select_option("confidence")
+    harness.settle()
+    assert harness.pixels("wb-points")[::97] != before
+    strip = root.get_by_test_id("wb-legend-range")
+    strip.get_by_test_id("wb-range-from").fill("0.5")
+    strip.get_by_test_id("wb-range-from").press("Enter")
+    facts = root.get_by_test_id("wb-facts")
+    expect(facts).to_contain_text("shown")
+    told = facts.inner_text()
+    strip.get_by_test_id("wb-range-low").focus()
+    harness.page.keyboard.press("Shift+ArrowRight")
+    expect(facts).not_to_have_text(told)
+    harness.drag(strip.get_by_test_id("wb-range-high"), -60)
+    harness.picture("scatter-continuous")
+    root.get_by_test_id("wb-side-tab").get_by_role("radio", name="filters").click()
+    expect(root.get_by_test_id("wb-shown")).to_contain_text("of 2,000 shown")
+    root.get_by_test_id("wb-value-row").first.click()
+    harness.picture("scatter-filters")
+    root.get_by_test_id("wb-filters-all").click()
+    expect(facts).not_to_contain_text("shown")
+    root.get_by_test_id("wb-colour-by").select_option("trustworthiness")
+    assert harness.events() == [{"type": "compute_column", "name": "trustworthiness"}]
+
+
+def test_a_selection_is_isolated_listed_and_copied(harness: Harness) -> None:
+    root = harness.open("scatter", "flat", height=700)
+    root.get_by_test_id("wb-search").fill("digit: seven")
+    root.get_by_test_id("wb-search").press("Enter")
+    root.get_by_test_id("wb-cloud").focus()
+    harness.page.keyboard.press("i")
+    facts = root.get_by_test_id("wb-facts")
+    expect(facts).to_contain_text("200 shown")
+    root.get_by_test_id("wb-side-tab").get_by_role("radio", name="selection").click()
+    # Only what is in sight stands in the page.
+    assert 3 < root.get_by_test_id("wb-row").count() < 40
+    root.get_by_test_id("wb-rows").evaluate("one => { one.scrollTop = one.scrollHeight; }")
+    expect(root.get_by_test_id("wb-row").last).to_have_attribute("data-index", "1997")
+    root.get_by_test_id("wb-copy-rows").click()
+    lines = harness.do("copied[0]").splitlines()
+    assert (lines[0], len(lines)) == ("index,digit,confidence,file", 201)
+    assert lines[1].startswith("7,seven,")
+    root.get_by_test_id("wb-cloud").focus()
+    harness.page.keyboard.press("a")
+    expect(facts).not_to_contain_text("shown")
+
+
+def test_a_method_is_asked_with_its_settings_and_a_refusal_is_read_there(harness: Harness) -> None:
+    root = harness.open("scatter", "running", width=1200, height=700)
+    rail = root.get_by_test_id("wb-rail")
+    expect(rail.get_by_test_id("wb-progress-words")).to_contain_text("320 of 750 steps")
+    expect(rail.get_by_test_id("wb-run-method")).to_be_disabled()
+    rail.get_by_test_id("wb-stop").click()
+    harness.do("patch({ work: null, resumes: true })")
+    rail.get_by_test_id("wb-resume").click()
+    assert [one["type"] for one in harness.events()] == ["stop", "resume"]
+    harness.do(
+        "answer = () => Promise.resolve({ accepted: false, reason: 'perplexity 900 is too high for 2,000 points' })"
+    )
+    perplexity = rail.get_by_test_id("wb-set-perplexity")
+    perplexity.fill("900")
+    perplexity.press("Enter")
+    asked = harness.events()[-1]
+    assert (asked["type"], asked["method"], asked["dims"]) == ("project", "tsne", 2)
+    assert {"name": "perplexity", "value": "900"} in asked["settings"]
+    expect(rail.get_by_test_id("wb-method-problem")).to_contain_text("perplexity 900 is too high")
+    rail.get_by_test_id("wb-method").select_option("axes")
+    rail.get_by_test_id("wb-axis-x-from").fill("king")
+    rail.get_by_test_id("wb-axis-x-to").fill("queen")
+    rail.get_by_test_id("wb-run-method").click()
+    ends = [{"words": word, "points": []} for word in ("king", "queen")]
+    assert harness.events()[-1]["axes"] == [{"start": ends[0], "end": ends[1]}]
+    harness.picture("scatter-method")
+
+
+def test_frames_comparison_and_bookmarks(harness: Harness) -> None:
+    root = harness.open("scatter", "everything", width=1200, height=760)
+    rail = root.get_by_test_id("wb-rail")
+    expect(rail.get_by_test_id("wb-compared")).to_contain_text("83 %")
+    expect(rail.get_by_test_id("wb-lost").get_by_role("button")).to_have_count(2)
+    root.get_by_test_id("wb-cloud").focus()
+    harness.page.keyboard.press("[")
+    assert harness.events() == [{"type": "show_projection", "name": "epoch 2"}]
+    harness.do("patch({ projection: 'epoch 2' })")
+    harness.forget()
+    harness.picture("scatter-everything")
+    rail.get_by_test_id("wb-bookmark").click()
+    facts = root.get_by_test_id("wb-facts")
+    expect(facts).to_contain_text("shown")
+    expect(root.get_by_test_id("wb-colour-by")).to_have_value("confidence")
+    assert {one["type"] for one in harness.events()} == {"show_projection", "select_points"}
+    rail.get_by_test_id("wb-bookmark-name").fill("again")
+    rail.get_by_test_id("wb-bookmark-keep").click()
+    kept = harness.events()[-1]
+    assert (kept["type"], kept["name"], kept["arrangement"]["selected"]) == (
+        "save_bookmark",
+        "again",
+        [17, 27],
+    )
+    assert kept["arrangement"]["ranges"] == [{"column": "confidence", "low": 0.5, "high": 0.9}]
+    rail.get_by_test_id("wb-bookmark-export").click()
+    text = harness.do("saved[0].text")
+    rail.get_by_test_id("wb-bookmark-file").set_input_files(
+        files=[{"name": "bookmarks.json", "mimeType": "application/json", "buffer": text.encode()}]
+    )
+    expect(facts).to_contain_text("shown")
+    harness.page.wait_for_function("() => harness.events.at(-1).name === 'the lonely sevens'")
+    harness.page.keyboard.press("Control+z")
+    expect(facts).not_to_contain_text("shown")
 
 
 def test_shift_and_drag_selects_a_rectangle(harness: Harness) -> None:
@@ -196,22 +337,10 @@ def test_a_cloud_without_points_says_what_is_missing_and_what_to_run(harness: Ha
 
 
 @pytest.mark.parametrize("width", [900, 400])
-def test_long_words_of_the_picked_point_are_cut_and_read_in_full_by_pointing(
-    harness: Harness, width: int
-) -> None:
+def test_long_words_of_a_point_are_cut(harness: Harness, width: int) -> None:
     root = harness.open("scatter", "wordy", width=width, height=640)
-    facts = root.get_by_test_id("wb-picked").locator(".wb-pairs > span")
-    name, value = facts.filter(has_text="very long name").first, facts.filter(has_text="many words").first
-    for told in (name, value):
-        expect(told).to_have_attribute("title", told.inner_text())
-        assert told.evaluate(
-            "one => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight"
-        )
     side = root.locator(".wb-side").evaluate("one => [one.scrollWidth, one.clientWidth]")
     assert side[0] <= side[1]
-    for index in range(facts.count()):
-        box = facts.nth(index).bounding_box()
-        assert box is not None and box["height"] < 40, facts.nth(index).inner_text()
     root.get_by_test_id("wb-cloud").focus()
     for key in (".", ","):
         harness.page.keyboard.press(key)

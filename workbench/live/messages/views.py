@@ -33,7 +33,19 @@ from workbench.live.messages.histogram import (
     ShowValuesEvent,
     UndoEvent,
 )
-from workbench.live.messages.scatter import ScatterState, SelectPointsEvent, SetMetricEvent
+from workbench.live.messages.scatter import (
+    CompareWithEvent,
+    ComputeColumnEvent,
+    PlayEvent,
+    ProjectEvent,
+    PublishEvent,
+    RemoveBookmarkEvent,
+    SaveBookmarkEvent,
+    ScatterState,
+    SelectPointsEvent,
+    SetNeighboursEvent,
+    ShowProjectionEvent,
+)
 from workbench.live.messages.shapes import ClashState, FlowState, SliceEvent, TensorState
 from workbench.live.messages.training import PauseEvent, ResumeEvent, StopEvent, TrainingState
 
@@ -146,7 +158,20 @@ VIEWS: dict[str, View] = {
             title="Projector",
             icon="M2.5 11a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0-3 0zM5.5 7a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0-3 0zM3 3.5a1.3 1.3 0 1 0 2.6 0a1.3 1.3 0 1 0-2.6 0zM9 11.8a1.7 1.7 0 1 0 3.4 0a1.7 1.7 0 1 0-3.4 0zM10.6 4.8a1.7 1.7 0 1 0 3.4 0a1.7 1.7 0 1 0-3.4 0z",  # noqa: E501
             states=(ScatterState,),
-            events=(SelectPointsEvent, SetMetricEvent),
+            events=(
+                SelectPointsEvent,
+                SetNeighboursEvent,
+                ProjectEvent,
+                StopEvent,
+                ResumeEvent,
+                ShowProjectionEvent,
+                ComputeColumnEvent,
+                CompareWithEvent,
+                SaveBookmarkEvent,
+                RemoveBookmarkEvent,
+                PlayEvent,
+                PublishEvent,
+            ),
             widgets={"scatter": ("ScatterWidget", "projector", "scatter")},
             run="wb.embedding.Embedding(vectors, labels).project()",
             selects="points",

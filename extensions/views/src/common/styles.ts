@@ -118,8 +118,15 @@ button.wb-head-source:hover { color: var(--wb-accent); }
 .wb-readout { font-size: 12px; min-height: 17px; color: var(--wb-quiet); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .wb-readout b { color: var(--wb-ink); font-weight: 600; }
 .wb-svg { display: block; font-family: var(--wb-font); font-size: 11px; fill: var(--wb-ink); }
+.wb-work { display: grid; grid-template-columns: minmax(0, 1fr) max-content; gap: 4px 12px; align-items: center; font-size: 12px; margin: -2px 0; }
+.wb-work[data-idle] { visibility: hidden; }
+.wb-progress { grid-column: 1 / -1; height: 4px; border-radius: 2px; background: var(--wb-sunk); overflow: hidden; }
+.wb-progress > i { display: block; height: 100%; background: var(--wb-accent); }
+.wb-progress[data-unknown] > i { width: 30%; opacity: 0.7; }
 .wb-hidden { position: absolute !important; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+@keyframes wb-sway { from { margin-left: 0; } to { margin-left: 70%; } }
 @media (prefers-reduced-motion: no-preference) {
+  .wb-progress[data-unknown] > i { animation: wb-sway 1.6s ease-in-out infinite alternate; }
   .wb-button, .wb-input, .wb-menu-button { transition: background-color 100ms, border-color 100ms; }
 }
 `;

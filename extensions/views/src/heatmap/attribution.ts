@@ -8,6 +8,7 @@ import { Latest } from '../common/frame';
 import { exact, figure, grouped } from '../common/numbers';
 import { button } from '../common/parts';
 import { gradient } from '../common/raster';
+import { WorkLine } from '../common/work';
 import { asking, Choices } from './ask';
 import { CanvasPart } from './canvas';
 import { decodePart, Reaches, type PartData, type PartPicture, type Sight } from './part';
@@ -19,7 +20,7 @@ import { mapFor } from './tone';
 import { ToneBar } from './tonebar';
 import { Top } from './top';
 import { Verdict } from './verdict';
-import { WorkLine } from './work';
+import { workOf } from './work';
 
 const MOST_CELLS = 1 << 24;
 /** More lines than this are drawn as a picture. */
@@ -111,7 +112,7 @@ export class AttributionPicture implements Act<HeatmapState> {
     this.back.hidden = !state.board;
     this.top.update(state);
     this.choices.update(state);
-    this.work.update(state.work);
+    this.work.update(state.work && workOf(state.work));
     this.strip.update(state, buffers);
     this.verdict.update(state, this.data);
     const refused = state.refusal?.reason ?? '';

@@ -46,16 +46,7 @@ button.wb-heat-score:hover { background: var(--wb-sunk); }
 .wb-heat-ask .wb-field { min-width: 0; max-width: 100%; }
 .wb-heat-ask .wb-select { max-width: 220px; text-overflow: ellipsis; }
 .wb-heat-number { width: 84px; text-align: right; }
-.wb-heat-work { display: grid; grid-template-columns: minmax(0, 1fr) max-content; gap: 4px 12px; align-items: center; font-size: 12px; margin: -2px 0; }
-.wb-heat-work[data-idle] { visibility: hidden; }
-.wb-heat-page[data-alone] > .wb-heat-work { display: none; }
-.wb-heat-progress { grid-column: 1 / -1; height: 4px; border-radius: 2px; background: var(--wb-sunk); overflow: hidden; }
-.wb-heat-progress > i { display: block; height: 100%; background: var(--wb-accent); }
-.wb-heat-progress[data-unknown] > i { width: 30%; opacity: 0.7; }
-@media (prefers-reduced-motion: no-preference) {
-  .wb-heat-progress[data-unknown] > i { animation: wb-heat-sway 1.6s ease-in-out infinite alternate; }
-}
-@keyframes wb-heat-sway { from { margin-left: 0; } to { margin-left: 70%; } }
+.wb-heat-page[data-alone] > .wb-work { display: none; }
 .wb-heat-verdict { display: flex; flex-wrap: wrap; gap: 2px 14px; align-items: baseline; font-size: 12px; padding: 4px 0; border-top: 1px solid var(--wb-line); }
 .wb-heat-verdict[data-over] { background: var(--wb-warn-paper); color: var(--wb-warn); border-top: 0; border-left: 3px solid var(--wb-warn); padding: 4px 8px; border-radius: 3px; }
 .wb-heat-verdict[data-over] .wb-figure > span { color: inherit; }

@@ -1,15 +1,18 @@
 /** The line under the projector: what is drawn, and how. */
 import type { ScatterState } from '../protocol';
 import { h, setText } from '../common/dom';
-import { grouped, percent } from '../common/numbers';
+import { figure, grouped, percent } from '../common/numbers';
 import { button, Segments } from '../common/parts';
-import type { Cloud } from './cloud';
+import { countShown } from './filters';
+import type { Scene } from './scene';
 
 /** What the bar asks of the view. */
 export interface BarEvents {
   turn(flat: boolean): void;
   redraw(): void;
   reset(): void;
+  rail(): void;
+  step(back: boolean): void;
 }
 
 /** Facts and controls. */
@@ -22,6 +25,9 @@ export class Bar {
   private readonly space: Segments<'2' | '3'>;
   private readonly shape: Segments<'dots' | 'pictures'>;
   private readonly labelsButton: HTMLButtonElement;
+  private readonly rail: HTMLButtonElement;
+  private readonly back: HTMLButtonElement;
+  private readonly forth: HTMLButtonElement;
 
   constructor(private readonly events: BarEvents) {
     this.space = new Segments(
@@ -48,19 +54,28 @@ export class Bar {
       'aria-pressed': 'true',
       'data-testid': 'wb-labels'
     });
-    const reset = button('reset', () => events.reset(), {
-      'aria-label': 'Reset the view',
-      'data-testid': 'wb-reset-view'
+    this.rail = button('projection', () => events.rail(), {
+      'aria-pressed': 'false',
+      title: 'Method, frames, comparison and bookmarks',
+      'data-testid': 'wb-show-rail'
     });
+    const plain = (sign: string, label: string, run: () => void, testid: string): HTMLButtonElement =>
+      button(sign, run, { 'aria-label': label, title: label, 'data-testid': testid });
+    this.back = plain('↶', 'Undo (Ctrl+Z)', () => events.step(true), 'wb-undo');
+    this.forth = plain('↷', 'Redo (Ctrl+Shift+Z)', () => events.step(false), 'wb-redo');
+    const reset = plain('reset', 'Reset the view', () => events.reset(), 'wb-reset-view');
     this.element = h(
       'div',
       { class: 'wb-bar' },
+      this.rail,
       this.facts,
       this.note,
       h('span', { class: 'wb-spacer' }),
       this.space.element,
       this.shape.element,
       this.labelsButton,
+      this.back,
+      this.forth,
       reset
     );
   }
@@ -92,18 +107,22 @@ export class Bar {
     setText(this.note, why);
   }
 
-  /** Writes the facts of a state. */
-  update(state: ScatterState, cloud: Cloud): void {
-    const parts = [state.method, `${grouped(state.count)} of ${grouped(state.total)} points`];
-    if (state.explained.length > 0) {
-      const axes = state.explained.slice(0, 3).map((part, index) => `PC${index + 1} ${percent(part)}`);
-      parts.push(`explained variance ${axes.join(', ')}`);
-    }
-    if (cloud.lost > 0) {
-      parts.push(`${grouped(cloud.lost)} without a place (NaN or inf)`);
-    }
-    setText(this.facts, parts.join(' · '));
-    this.facts.classList.toggle('wb-loud', cloud.lost > 0);
+  /** Says whether the rail is open. */
+  railOpen(open: boolean): void {
+    this.rail.setAttribute('aria-pressed', String(open));
+    this.rail.setAttribute('aria-expanded', String(open));
+  }
+
+  /** Says whether there is a step to go back, or forward again. */
+  steps(back: boolean, forth: boolean): void {
+    this.back.disabled = !back;
+    this.forth.disabled = !forth;
+  }
+
+  /** Writes the facts of what is seen. */
+  update(scene: Scene): void {
+    setText(this.facts, factsOf(scene).join(' · '));
+    this.facts.classList.toggle('wb-loud', scene.cloud.lost > 0);
   }
 
   private toggleLabels(): void {
@@ -111,4 +130,28 @@ export class Bar {
     this.labelsButton.setAttribute('aria-pressed', String(this.labels));
     this.events.redraw();
   }
+}
+
+/** Method, how many of how many points, and how far the picture can be trusted. */
+export function factsOf({ state, cloud, shown }: Scene): string[] {
+  const parts = [state.method];
+  if (state.facts) {
+    parts.push(state.facts);
+  }
+  parts.push(`${grouped(state.count)} of ${grouped(state.total)} points`);
+  if (shown) {
+    parts.push(`${grouped(countShown(shown, cloud.count))} shown`);
+  }
+  if (state.explained.length > 0) {
+    const axes = state.explained.slice(0, 3).map((part, index) => `PC${index + 1} ${percent(part)}`);
+    parts.push(`explained variance ${axes.join(', ')}`);
+  }
+  if (state.quality) {
+    const { trustworthiness, continuity, k } = state.quality;
+    parts.push(`trustworthiness ${figure(trustworthiness)}, continuity ${figure(continuity)} (k = ${k})`);
+  }
+  if (cloud.lost > 0) {
+    parts.push(`${grouped(cloud.lost)} without a place (NaN or inf)`);
+  }
+  return parts;
 }

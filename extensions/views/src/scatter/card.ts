@@ -1,28 +1,29 @@
 /** The card beside the point under the pointer. */
-import type { ScatterState } from '../protocol';
 import { h } from '../common/dom';
-import { nameOf, thumbnail, type Cloud } from './cloud';
+import { thumbnail } from './cloud';
+import { rowOf } from './rows';
+import { pointName, type Scene } from './scene';
 
 /** More columns than these are read at the side. */
 const MOST_LINES = 8;
 
-/** What is known of a point: its picture, its name, and its row where it is selected. */
-export function card(cloud: Cloud, state: ScatterState, point: number): HTMLElement {
-  const label = nameOf(cloud, point);
-  const row = state.rows[state.selected.indexOf(point)];
-  const lines = row
-    ? state.columns
-        .slice(0, MOST_LINES)
-        .map((column, index) => h('div', {}, `${column}: ${row[index] ?? ''}`))
-    : [];
-  const more = row ? state.columns.length - lines.length : 0;
+/** What is known of a point: its picture, its name, and its row. */
+export function card(scene: Scene, point: number): HTMLElement {
+  const name = pointName(scene, point);
+  const facts = rowOf(scene, point);
+  const lines = facts.slice(0, MOST_LINES).map(([column, value]) => h('div', {}, `${column}: ${value}`));
+  const more = facts.length - lines.length;
+  const distance = scene.state.neighbours.find(one => one.index === point)?.distance;
   const words = h(
     'div',
     {},
-    h('b', {}, label || `point ${point}`),
-    label ? h('div', { class: 'wb-quiet' }, `point ${point}`) : null,
+    h('b', {}, name),
+    name === `point ${point}` ? null : h('div', { class: 'wb-quiet' }, `point ${point}`),
     ...lines,
-    more > 0 ? h('div', { class: 'wb-quiet' }, `and ${more} more`) : null
+    more > 0 ? h('div', { class: 'wb-quiet' }, `and ${more} more`) : null,
+    distance === undefined
+      ? null
+      : h('div', { class: 'wb-quiet' }, `${scene.state.metric} distance ${distance.toPrecision(3)}`)
   );
-  return h('div', { class: 'wb-card' }, thumbnail(cloud, point, 48), words);
+  return h('div', { class: 'wb-card' }, thumbnail(scene.cloud, point, 48), words);
 }

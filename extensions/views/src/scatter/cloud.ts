@@ -1,9 +1,10 @@
 /** The points themselves: where they are, what they are called, which are shown and how. */
 import type { ScatterState, Sprite } from '../protocol';
-import { StateError, uint16, uint8 } from '../common/buffers';
-import { categoryColour, rgb } from '../common/colours';
+import { StateError, uint8 } from '../common/buffers';
+import { rgb } from '../common/colours';
 import { grouped } from '../common/numbers';
 import { project, type Projection } from './camera';
+import type { Column } from './columns';
 import { readPlaces, type Places } from './places';
 
 const MOST_POINTS = 4_000_000;
@@ -36,10 +37,6 @@ export function readCloud(state: ScatterState, buffers: readonly DataView[]): Cl
     throw new StateError(`positions have ${dims} dims; 2 or 3 can be drawn`);
   }
   const places = readPlaces(state, buffers);
-  const categories =
-    state.category_buffer === null
-      ? null
-      : uint16(buffers, state.category_buffer, count, 'the labels').subarray(0, count);
   const { sprite } = state;
   const pixels = sprite
     ? uint8(
@@ -57,12 +54,20 @@ export function readCloud(state: ScatterState, buffers: readonly DataView[]): Cl
   return {
     count,
     ...places,
-    categories,
-    names: state.categories,
-    ...summarise(places.positions, categories, state.categories.length),
+    categories: null,
+    names: [],
+    ...summarise(places.positions, null, 0),
     sprite,
     pixels
   };
+}
+
+/** The cloud with its points named by a column; the same one where it is named so already. */
+export function named(cloud: Cloud, column: Column | undefined): Cloud {
+  const [codes, names] = column?.kind === 'category' ? [column.codes, column.values] : [null, []];
+  return codes === cloud.categories
+    ? cloud
+    : { ...cloud, categories: codes, names, ...summarise(cloud.positions, codes, names.length) };
 }
 
 function summarise(
@@ -91,29 +96,31 @@ function summarise(
 
 /** What decides how points are shown. */
 export interface Emphasis {
-  readonly hidden: ReadonlySet<number>;
+  /** One byte a point, 1 where it is shown; null where all are. */
+  readonly shown: Uint8Array | null;
   /** Points that stand out; the others are dimmed while there are any. */
   readonly bright: ReadonlySet<number>;
+  /** Red, green and blue of each point; null where all have one colour. */
+  readonly colours: Uint8Array | null;
 }
 
 /** Colour and emphasis of every point: red, green, blue and one of the four ways to show it. */
-export function stylePoints(cloud: Cloud, emphasis: Emphasis, dark: boolean, plain: string): Uint8Array {
+export function stylePoints(cloud: Cloud, emphasis: Emphasis, plain: string): Uint8Array {
+  const { shown, bright, colours } = emphasis;
   const styles = new Uint8Array(cloud.count * 4);
-  const palette = cloud.names.map((_, index) => rgb(categoryColour(index, dark)));
   const single = rgb(plain);
-  const quiet = emphasis.bright.size > 0 ? DIM : PLAIN;
+  const quiet = bright.size > 0 ? DIM : PLAIN;
   for (let point = 0; point < cloud.count; point++) {
-    const category = cloud.categories ? cloud.categories[point]! : -1;
-    const colour = palette[category] ?? single;
-    styles[point * 4] = colour[0];
-    styles[point * 4 + 1] = colour[1];
-    styles[point * 4 + 2] = colour[2];
-    styles[point * 4 + 3] =
-      emphasis.hidden.has(category) || Number.isNaN(cloud.positions[point * 3]!)
-        ? HIDDEN
-        : emphasis.bright.has(point)
-          ? BRIGHT
-          : quiet;
+    for (let part = 0; part < 3; part++) {
+      styles[point * 4 + part] = colours ? colours[point * 3 + part]! : single[part]!;
+    }
+    const hidden = shown?.[point] === 0 || Number.isNaN(cloud.positions[point * 3]!);
+    styles[point * 4 + 3] = hidden ? HIDDEN : quiet;
+  }
+  for (const point of bright) {
+    if (point < cloud.count && styles[point * 4 + 3] !== HIDDEN) {
+      styles[point * 4 + 3] = BRIGHT;
+    }
   }
   return styles;
 }
@@ -178,34 +185,6 @@ export function pickBox(
 /** The label of a point. */
 export function nameOf(cloud: Cloud, point: number): string {
   return cloud.categories ? (cloud.names[cloud.categories[point]!] ?? '') : '';
-}
-
-/** The points that a text means: one by its number, or all whose label holds the text. */
-export function searchPoints(cloud: Cloud, text: string): number[] {
-  const plain = text.trim().toLowerCase();
-  if (plain === '') {
-    return [];
-  }
-  const number = /^#?\d+$/.test(plain) ? Number(plain.replace('#', '')) : -1;
-  const named = new Set(
-    cloud.names.flatMap((name, index) => (name.toLowerCase().includes(plain) ? [index] : []))
-  );
-  const exactly = cloud.names.findIndex(name => name.toLowerCase() === plain);
-  // A whole label means only itself: `cat` is not `category`.
-  if (exactly >= 0) {
-    named.clear();
-    named.add(exactly);
-  }
-  const found: number[] = [];
-  if (number >= 0 && number < cloud.count && (named.size === 0 || plain.startsWith('#'))) {
-    return [number];
-  }
-  cloud.categories?.forEach((category, point) => {
-    if (named.has(category)) {
-      found.push(point);
-    }
-  });
-  return found;
 }
 
 /** The thumbnail of a point as a small canvas; null if there is none. */

@@ -1,39 +1,32 @@
 import type { Host, Mount, MountOptions } from '../host';
 import type { ScatterState, ScatterViewEvent } from '../protocol';
 import { StateError } from '../common/buffers';
-import { h, replace, setText } from '../common/dom';
+import { h, replace } from '../common/dom';
 import type { Exports } from '../common/exporting';
-import { grouped } from '../common/numbers';
 import { Notice } from '../common/parts';
 import { Picture } from '../common/picture';
-import { Bar } from './bar';
 import { pointRadius, project, projection, type Camera, type Projection } from './camera';
 import { card } from './card';
-import { Choice, MOST_SELECTED } from './choice';
 import { checksum } from './choose';
-import { HIDDEN, nameOf, pick, pickBox, readCloud, searchPoints, type Cloud } from './cloud';
+import { HIDDEN, named, pick, pickBox, readCloud, type Cloud } from './cloud';
 import { SCATTER_CSS } from './css';
 import { Gestures, type PixelBox } from './gestures';
+import { Instrument } from './instrument';
 import { Look } from './look';
 import { onPaper, pointsTable } from './saved';
-import { Side } from './side';
+import { pointName } from './scene';
 import { Stage } from './stage';
 import { watchContext } from './webgl';
 
 class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   private readonly stage = new Stage();
   private readonly field: HTMLElement;
-  private readonly side: Side;
+  private readonly instrument: Instrument;
   private readonly gestures: Gestures;
-  private readonly bar: Bar;
   private readonly look = new Look(() => this.frame.request());
-  private readonly choice = new Choice();
-  private readonly live = h('div', { class: 'wb-hidden', 'aria-live': 'polite' });
   private readonly refusal = new Notice('wrong', 'wb-refusal', () => this.refusal.say(''));
   private readonly page: HTMLElement;
   private cloud: Cloud | null = null;
-  private hidden: ReadonlySet<number> = new Set();
-  private found: ReadonlySet<number> = new Set();
   private pointed: number | null = null;
   private pointer: readonly [number, number] | null = null;
   private box: PixelBox | null = null;
@@ -54,31 +47,38 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
         tabindex: 0,
         role: 'application',
         'aria-label':
-          'Point cloud: drag or arrow keys turn, plus and minus zoom, comma and full stop walk through points, Enter selects, slash searches',
+          'Point cloud: drag or arrow keys turn, plus and minus zoom, comma and full stop walk through points, Enter selects, i isolates, a shows all, brackets step through frames, slash searches',
         'data-testid': 'wb-cloud'
       },
       this.stage.canvas
     );
-    this.side = new Side({
-      search: (text, commit) => this.search(text, commit),
-      filter: hidden => this.filter(hidden),
-      choose: point => this.choose([point]),
-      clear: () => this.choose([]),
-      metric: metric => void this.send({ type: 'set_metric', metric }),
-      point: point => this.pointAt(point)
-    });
-    this.bar = new Bar({
-      turn: flat => this.look.turnTo(flat),
+    this.instrument = new Instrument({
+      send: event => this.send(event, event.type === 'project' || event.type === 'save_bookmark'),
+      restyle: () => {
+        this.stage.restyle();
+        this.frame.request();
+      },
       redraw: () => this.frame.request(),
-      reset: () => this.reset()
+      point: point => this.pointAt(point),
+      look: camera => (camera ? this.moveCamera(camera, false) : this.reset()),
+      camera: () => this.look.camera,
+      turn: flat => this.look.turnTo(flat),
+      reset: () => this.reset(),
+      tell: points => this.host.select?.({ points, from: 'scatter' }),
+      copy: text => this.host.copy(text),
+      ...(host.save && { save: host.save.bind(host) }),
+      wrong: text => this.refusal.say(text),
+      alone: options?.alone ?? false
     });
+    const { rail, side, bar, live } = this.instrument;
     this.page = h(
       'div',
       { class: 'wb-projector' },
+      rail.element,
       this.field,
-      this.side.element,
-      this.bar.element,
-      this.live
+      side.element,
+      bar.element,
+      live
     );
     this.gestures = new Gestures(this.field, {
       camera: () => this.look.camera,
@@ -95,11 +95,12 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     if (this.stage.kind === 'webgl') {
       this.listeners.add(watchContext(() => this.chooseRenderer()));
     }
-    this.slashLeadsTo(this.side.field);
+    this.slashLeadsTo(side.search.field);
+    this.undoByKeys();
     this.listeners.add(
       host.onSelect?.(selection => {
         if (selection.from !== 'scatter' && selection.points) {
-          this.choose([...selection.points], false);
+          this.instrument.choose([...selection.points], false);
         }
       })
     );
@@ -114,64 +115,64 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       return;
     }
     this.takeCloud(state, buffers);
-    const cloud = this.cloud!;
     if (this.page.parentNode !== this.content) {
       replace(this.content, this.page);
     }
-    this.choice.follow(state);
-    this.stage.restyle();
-    this.bar.update(state, cloud);
     this.refusal.say(state.refusal ? `Refused: ${state.refusal.reason}` : '');
-    this.side.update(state, cloud, this.choice.points, this.theme.dark);
+    this.instrument.accept(state, this.cloud!, buffers, this.theme.dark);
   }
 
   protected draw(): void {
-    const { cloud, state } = this;
+    const { state, instrument } = this;
     const width = this.field.clientWidth;
     const height = this.field.clientHeight;
-    if (!cloud || !state || width < 2 || height < 2) {
+    if (!this.cloud || !state || width < 2 || height < 2) {
       return;
     }
+    this.cloud = named(this.cloud, instrument.label);
     this.look.step();
-    const shown = {
-      cloud,
-      state,
-      camera: this.look.camera,
-      choice: this.choice,
-      found: this.found,
-      hidden: this.hidden,
-      pointed: this.pointed,
-      box: this.box,
-      pictures: this.bar.pictures,
-      labels: this.bar.labels,
-      theme: this.theme
-    };
-    const at = this.stage.draw(shown, width, height);
+    const at = this.stage.draw(
+      {
+        cloud: this.cloud,
+        state,
+        camera: this.look.camera,
+        choice: instrument.choice,
+        found: instrument.found,
+        shown: instrument.shown,
+        colours: instrument.colours,
+        // Names have the colours of their points only where these are coloured by them.
+        coloured: instrument.now.colour === instrument.now.label,
+        pointed: this.pointed,
+        box: this.box,
+        pictures: instrument.bar.pictures,
+        labels: instrument.bar.labels,
+        theme: this.theme
+      },
+      width,
+      height
+    );
     this.showCard(at);
   }
 
   protected exports(): Exports {
-    const { cloud, state } = this;
-    if (!cloud || !state) {
-      return {};
-    }
-    return {
-      canvas: () => onPaper(this.stage.canvas, this.theme.paper),
-      caption: () => [this.bar.text],
-      csv: () => pointsTable(state, cloud),
-      json: () => state
-    };
+    const scene = this.instrument.scene();
+    return scene
+      ? {
+          canvas: () => onPaper(this.stage.canvas, this.theme.paper),
+          caption: () => [this.instrument.bar.text],
+          csv: () => pointsTable(scene),
+          json: () => scene.state
+        }
+      : {};
   }
 
   protected override themeChanged(): void {
-    this.stage.restyle();
-    if (this.state && this.cloud) {
-      this.side.update(this.state, this.cloud, this.choice.points, this.theme.dark);
-    }
+    this.instrument.themed(this.theme.dark);
   }
 
   override destroy(): void {
     this.gestures.destroy();
+    this.instrument.destroy();
     this.stage.destroy();
     super.destroy();
   }
@@ -189,13 +190,13 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
 
   /** Decodes the points, unless they are the very ones that are drawn already. */
   private takeCloud(state: ScatterState, buffers: readonly DataView[]): void {
+    const used = [state.positions_buffer, state.sprite?.image_buffer ?? -1];
     const key = JSON.stringify([
       state.method,
       state.count,
       state.dims,
-      state.categories,
       state.sprite,
-      buffers.map(buffer => checksum(buffer))
+      used.map(index => buffers[index] && checksum(buffers[index]))
     ]);
     if (key === this.bytes && this.cloud) {
       return;
@@ -206,42 +207,40 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     this.bytes = key;
     this.stage.setCloud(this.cloud);
     this.pointed = null;
-    this.found = new Set();
     this.look.begin(state.dims, first || dimsBefore !== state.dims);
-    this.bar.offer(state, this.look.camera.flat > 0.5);
+    this.instrument.bar.offer(state, this.look.camera.flat > 0.5);
   }
 
   private chooseRenderer(): void {
-    this.bar.say(this.stage.choose(this.options.renderer ?? 'auto', this.cloud));
+    this.instrument.bar.say(this.stage.choose(this.options.renderer ?? 'auto', this.cloud));
     this.element.dataset['renderer'] = this.stage.kind ?? '';
     this.frame.request();
   }
 
-  private moveCamera(camera: Camera): void {
+  private moveCamera(camera: Camera, byHand = true): void {
     this.tooltip.hide();
     this.pointed = null;
     this.look.move(camera);
+    if (byHand) {
+      this.instrument.moved(camera);
+    }
   }
 
   private reset(): void {
-    this.look.reset(this.state?.dims ?? 3, this.bar.flat);
+    this.look.reset(this.state?.dims ?? 3, this.instrument.bar.flat);
   }
 
-  private filter(hidden: ReadonlySet<number>): void {
-    this.hidden = hidden;
-    this.stage.restyle();
-    this.frame.request();
-  }
-
-  private search(text: string, commit: boolean): number {
-    const found = this.cloud ? searchPoints(this.cloud, text) : [];
-    this.found = new Set(found);
-    this.stage.restyle();
-    if (commit && found.length > 0) {
-      this.choose(found);
-    }
-    this.frame.request();
-    return found.length;
+  /** Ctrl+Z goes back, Ctrl+Shift+Z and Ctrl+Y forth, but where text is typed, which has steps of its own. */
+  private undoByKeys(): void {
+    this.listeners.on(this.element, 'keydown', event => {
+      const key = event.key.toLowerCase();
+      const typed = event.target instanceof HTMLInputElement && event.target.type !== 'range';
+      if ((event.ctrlKey || event.metaKey) && (key === 'z' || key === 'y') && !typed) {
+        this.instrument.step(key === 'z' && !event.shiftKey);
+        event.preventDefault();
+        event.stopPropagation();
+      }
+    });
   }
 
   private currentProjection(): Projection {
@@ -251,7 +250,8 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   private pointUnder(x: number, y: number): number | null {
     const { cloud } = this;
     const reach =
-      Math.max(8, pointRadius(cloud?.count ?? 0, this.look.camera) + 4) + (this.bar.pictures ? 6 : 0);
+      Math.max(8, pointRadius(cloud?.count ?? 0, this.look.camera) + 4) +
+      (this.instrument.bar.pictures ? 6 : 0);
     return cloud ? pick(cloud, this.stage.styles, this.currentProjection(), x, y, reach) : null;
   }
 
@@ -284,13 +284,13 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   private pickAt(x: number, y: number, add: boolean): void {
     const point = this.pointUnder(x, y);
     if (point === null) {
-      if (!add && this.choice.points.length > 0) {
-        this.choose([]);
+      if (!add && this.instrument.choice.points.length > 0) {
+        this.instrument.choose([]);
       }
     } else if (add) {
-      this.choose(this.choice.with(point));
+      this.instrument.choose(this.instrument.choice.with(point));
     } else {
-      this.choose([point]);
+      this.instrument.choose([point]);
     }
   }
 
@@ -298,53 +298,9 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     this.box = done ? null : box;
     if (done && box && this.cloud) {
       const points = pickBox(this.cloud, this.stage.styles, this.currentProjection(), box);
-      this.choose(add ? [...new Set([...this.choice.points, ...points])] : points);
+      this.instrument.choose(add ? [...new Set([...this.instrument.choice.points, ...points])] : points);
     }
     this.frame.request();
-  }
-
-  /** Selects points here, and tells Python and the other views. */
-  private choose(points: readonly number[], tell = true): void {
-    const { state, cloud } = this;
-    if (!state || !cloud) {
-      return;
-    }
-    const kept = this.choice.take(points, cloud.count);
-    this.refusal.say(
-      points.length > MOST_SELECTED
-        ? `${grouped(points.length)} points are more than one selection takes: the first ${grouped(MOST_SELECTED)} are selected.`
-        : ''
-    );
-    this.stage.restyle();
-    this.side.update(state, cloud, kept, this.theme.dark);
-    setText(
-      this.live,
-      kept.length === 1
-        ? `point ${kept[0]} ${nameOf(cloud, kept[0]!)} selected`
-        : `${kept.length} points selected`
-    );
-    this.frame.request();
-    if (tell) {
-      this.host.select?.({ points: kept, from: 'scatter' });
-    }
-    void this.send({ type: 'select_points', indices: [...kept] }).then(answer => {
-      if (this.choice.answered(kept) && answer && !answer.accepted) {
-        this.refused(answer.reason);
-      }
-    });
-  }
-
-  private refused(reason: string): void {
-    const { state, cloud } = this;
-    if (state && cloud) {
-      this.choice.giveIn(state);
-      this.stage.restyle();
-      this.side.update(state, cloud, this.choice.points, this.theme.dark);
-      if (reason) {
-        this.refusal.say(`Refused: ${reason}`);
-      }
-      this.frame.request();
-    }
   }
 
   private key(key: string): boolean {
@@ -355,26 +311,27 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     if (key === '.' || key === ',') {
       this.walk(key === '.' ? 1 : -1, cloud);
     } else if (key === 'Enter' && this.pointed !== null) {
-      this.choose([this.pointed]);
+      this.instrument.choose([this.pointed]);
     } else if (key === 'Escape') {
-      this.choose([]);
+      this.instrument.choose([]);
       this.pointAt(null);
     } else if (key === '0' || key === 'Home') {
       this.reset();
     } else {
-      return false;
+      return this.instrument.key(key);
     }
     return true;
   }
 
   /** Points at the next point that is shown. */
   private walk(step: number, cloud: Cloud): void {
-    let point = this.pointed ?? this.choice.points[0] ?? (step > 0 ? -1 : cloud.count);
+    let point = this.pointed ?? this.instrument.choice.points[0] ?? (step > 0 ? -1 : cloud.count);
     for (let tried = 0; tried < cloud.count; tried++) {
       point = (point + step + cloud.count) % cloud.count;
       if (this.stage.styles[point * 4 + 3] !== HIDDEN) {
         this.pointAt(point);
-        setText(this.live, `point ${point} ${nameOf(cloud, point)}`);
+        const scene = this.instrument.scene();
+        this.instrument.announce(`point ${point} ${scene ? pointName(scene, point) : ''}`);
         return;
       }
     }
@@ -382,8 +339,9 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
 
   /** The card beside the point under the pointer. */
   private showCard(at: Projection): void {
-    const { cloud, pointed, state } = this;
-    if (!cloud || !state || pointed === null || pointed >= cloud.count) {
+    const { cloud, pointed } = this;
+    const scene = this.instrument.scene();
+    if (!cloud || !scene || pointed === null || pointed >= cloud.count) {
       this.tooltip.hide();
       return;
     }
@@ -397,7 +355,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     const [left, top] = [field.left + x, field.top + y];
     this.tooltip.show(
       { left: left - 12, right: left + 12, top: top - 12, bottom: top + 12 },
-      card(cloud, state, pointed)
+      card(scene, pointed)
     );
   }
 }

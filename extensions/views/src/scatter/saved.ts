@@ -1,18 +1,22 @@
 /** The projector as files: the picture on paper, and the points as a table. */
-import type { ScatterState } from '../protocol';
 import { hex, type Rgb } from '../common/colours';
 import { h } from '../common/dom';
 import { csv } from '../common/exporting';
-import { nameOf, type Cloud } from './cloud';
+import { isHere, textOf } from './columns';
+import type { Scene } from './scene';
 
-/** The places and labels of all points. */
-export function pointsTable(state: ScatterState, cloud: Cloud): string {
+/** The places of all points, in the projection's own coordinates, and what is known of them. */
+export function pointsTable({ state, cloud, columns }: Scene): string {
+  const here = [...columns.values()].filter(isHere);
+  const axes = ['x', 'y', 'z'].slice(0, state.dims);
   const rows = Array.from({ length: cloud.count }, (_, point) => [
     point,
-    ...Array.from(cloud.positions.subarray(point * 3, point * 3 + state.dims), String),
-    nameOf(cloud, point)
+    ...axes.map((_axis, axis) =>
+      String(Math.fround(cloud.middle[axis]! + cloud.reach * cloud.positions[point * 3 + axis]!))
+    ),
+    ...here.map(column => textOf(column, point))
   ]);
-  return csv([['index', ...['x', 'y', 'z'].slice(0, state.dims), state.label_name || 'label'], ...rows]);
+  return csv([['index', ...axes, ...here.map(({ name }) => name)], ...rows]);
 }
 
 /** A copy of a canvas, on paper where it is clear. */

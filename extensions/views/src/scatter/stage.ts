@@ -7,7 +7,7 @@ import { parseColour, type Theme } from '../common/theme';
 import { pointRadius, projection, type Camera, type Projection } from './camera';
 import type { Choice } from './choice';
 import { makeRenderer } from './choose';
-import { stylePoints, type Cloud } from './cloud';
+import { HIDDEN, stylePoints, type Cloud } from './cloud';
 import type { PixelBox } from './gestures';
 import { drawOverlay } from './overlay';
 import type { Renderer } from './renderer';
@@ -19,7 +19,12 @@ export interface Shown {
   readonly camera: Camera;
   readonly choice: Choice;
   readonly found: ReadonlySet<number>;
-  readonly hidden: ReadonlySet<number>;
+  /** One byte a point, 1 where it is shown; null where all are. */
+  readonly shown: Uint8Array | null;
+  /** Red, green and blue of each point; null where all have one colour. */
+  readonly colours: Uint8Array | null;
+  /** Whether names have the colours of their points. */
+  readonly coloured: boolean;
   readonly pointed: number | null;
   readonly box: PixelBox | null;
   /** Whether points are asked for as pictures. */
@@ -36,6 +41,8 @@ export class Stage {
   styles: Uint8Array = new Uint8Array();
   private renderer: Renderer | null = null;
   private stale = true;
+  /** Categories of which no point is to be seen: their names are not, either. */
+  private unseen: ReadonlySet<number> = new Set();
 
   /** Takes a renderer, and returns what a person should know of the choice. */
   choose(wish: 'auto' | 'canvas', cloud: Cloud | null): string {
@@ -102,11 +109,11 @@ export class Stage {
         selected,
         near: shown.choice.near(shown.state),
         pointed: shown.pointed,
-        hidden: shown.hidden,
+        hidden: this.unseen,
         // Where something stands out, names would cover it.
         labels: shown.labels && cloud.categories !== null && selected.length === 0 && shown.found.size === 0,
         box: shown.box,
-        colours: cloud.names.map((_, index) => categoryColour(index, theme.dark))
+        colours: shown.coloured ? cloud.names.map((_, index) => categoryColour(index, theme.dark)) : []
       },
       theme
     );
@@ -126,7 +133,19 @@ export class Stage {
     // A theme may give its accent in words that only CSS understands.
     const accent = parseColour(theme.accent);
     const plain = accent ? hex(accent) : '#1976d2';
-    this.styles = stylePoints(shown.cloud, { hidden: shown.hidden, bright }, theme.dark, hex(rgb(plain)));
+    const { colours } = shown;
+    this.styles = stylePoints(shown.cloud, { shown: shown.shown, bright, colours }, hex(rgb(plain)));
+    this.unseen = unseen(shown.cloud, this.styles);
     renderer.setStyles(this.styles);
   }
+}
+
+function unseen(cloud: Cloud, styles: Uint8Array): ReadonlySet<number> {
+  const left = new Set(cloud.names.keys());
+  cloud.categories?.forEach((category, point) => {
+    if (styles[point * 4 + 3] !== HIDDEN) {
+      left.delete(category);
+    }
+  });
+  return left;
 }

@@ -1,0 +1,78 @@
+/** How the neighbourhoods of these points differ in another embedding of them. */
+import { h, replace, setText } from '../common/dom';
+import { percent } from '../common/numbers';
+import { pointsAt } from './near';
+import { pointName, type Asks, type Part, type Scene } from './scene';
+
+/** The menu, the figure, and the neighbours that the picked point loses and gains. */
+export class Comparison implements Part {
+  readonly element: HTMLElement;
+  private readonly menu = h('select', {
+    class: 'wb-select',
+    'aria-label': 'Compare with',
+    'data-testid': 'wb-compare-with'
+  });
+  private readonly said = h('p', { class: 'wb-quiet wb-note', 'data-testid': 'wb-compared' });
+  private readonly lists = h('div', { class: 'wb-changes' });
+  private key = '';
+
+  constructor(private readonly asks: Asks) {
+    this.element = h(
+      'div',
+      { class: 'wb-part' },
+      h('label', { class: 'wb-field' }, h('span', {}, 'compare with'), this.menu),
+      this.said,
+      this.lists
+    );
+    this.menu.addEventListener('change', () => {
+      void asks.send({ type: 'compare_with', name: this.menu.value });
+    });
+  }
+
+  update(scene: Scene): void {
+    const { others, comparison } = scene.state;
+    this.element.hidden = others.length === 0;
+    const key = JSON.stringify(others);
+    if (key !== this.key) {
+      this.key = key;
+      replace(
+        this.menu,
+        h('option', { value: '' }, 'nothing'),
+        ...others.map(name => h('option', { value: name }, name))
+      );
+    }
+    this.menu.value = comparison?.name ?? '';
+    this.said.hidden = this.lists.hidden = comparison === null;
+    if (comparison) {
+      setText(
+        this.said,
+        `${percent(comparison.kept)} of the ${comparison.k} nearest are the same. Coloured by the share each point keeps.`
+      );
+      const current = scene.selected[0] !== undefined && scene.selected[0] === scene.state.selected[0];
+      replace(
+        this.lists,
+        current
+          ? this.list(scene, '−', 'lost', comparison.lost)
+          : h('span', { class: 'wb-quiet' }, 'pick a point to see which'),
+        current ? this.list(scene, '+', 'gained', comparison.gained) : null
+      );
+    }
+  }
+
+  private list(scene: Scene, sign: string, word: string, points: readonly number[]): HTMLElement {
+    return h(
+      'div',
+      { class: 'wb-change', 'data-change': word, 'data-testid': `wb-${word}` },
+      h('h4', {}, `${sign} ${word} (${points.length})`),
+      ...points.map(point => {
+        const element = h(
+          'button',
+          { type: 'button', class: 'wb-button', title: `point ${point}` },
+          pointName(scene, point)
+        );
+        pointsAt(element, point, this.asks);
+        return element;
+      })
+    );
+  }
+}

@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import type { ScatterColumn } from '../src/protocol';
+import {
+  hiddenOf,
+  History,
+  PLAIN_ARRANGEMENT,
+  toggled,
+  withRange,
+  withoutFilters
+} from '../src/scatter/arrangement';
+import { readBookmarks, writeBookmarks } from '../src/scatter/bookmarkfile';
+import { categoryBars, numberBars } from '../src/scatter/counts';
+import { readColumn, textOf, type Category, type Column, type Numeric } from '../src/scatter/columns';
+import { countShown, shownBy } from '../src/scatter/filters';
+import { find } from '../src/scatter/finding';
+import { nearest } from '../src/scatter/nearest';
+import { coloursBy } from '../src/scatter/paint';
+
+const view = (array: ArrayBufferView): DataView =>
+  new DataView(array.buffer, array.byteOffset, array.byteLength);
+
+function column(name: string, kind: ScatterColumn['kind'], more: Partial<ScatterColumn> = {}): ScatterColumn {
+  return { name, kind, note: '', values: [], buffer: null, ends_buffer: null, ...more };
+}
+
+const texts = new TextEncoder().encode('katkäsedog');
+const digit = readColumn(
+  column('digit', 'category', { values: ['seven', 'seventeen', ''], buffer: 0 }),
+  [view(Uint16Array.of(0, 1, 1, 65535))],
+  4
+) as Category;
+const sure = readColumn(
+  column('sure', 'number', { buffer: 0 }),
+  [view(Float32Array.of(0.25, 1, Number.NaN, 0.5))],
+  4
+) as Numeric;
+const word = readColumn(
+  column('word', 'text', { buffer: 0, ends_buffer: 1 }),
+  [view(texts), view(Uint32Array.of(3, 8, 8, 11))],
+  4
+);
+const columns = new Map<string, Column>([digit, sure, word].map(one => [one.name, one]));
+const all = [...columns.values()];
+
+describe('columns', () => {
+  it('are read by points, whatever they hold', () => {
+    expect([0, 1, 2, 3].map(point => textOf(word, point))).toEqual(['kat', 'käse', '', 'dog']);
+    expect([0, 2, 3].map(point => textOf(digit, point))).toEqual(['seven', 'seventeen', '']);
+    expect([0, 2].map(point => textOf(sure, point))).toEqual(['0.25', '']);
+    expect([digit.sizes, sure.low, sure.high, sure.missing]).toEqual([[1, 2, 0], 0.25, 1, 1]);
+  });
+
+  it('that do not fit their buffers are refused', () => {
+    const short = [view(texts.slice(0, 5)), view(Uint32Array.of(3, 8, 8, 11))];
+    expect(() => readColumn(column('word', 'text', { buffer: 0, ends_buffer: 1 }), short, 4)).toThrow(
+      'its texts end at byte 11 and 5 arrived'
+    );
+    expect(() =>
+      readColumn(column('digit', 'category', { buffer: 0 }), [view(Uint16Array.of(1))], 4)
+    ).toThrow('4 values were promised and 1 arrived');
+  });
+
+  it('of doubles keep every bit', () => {
+    const wide = readColumn(column('id', 'number', { buffer: 0 }), [view(Float64Array.of(16777217))], 1);
+    expect(textOf(wide, 0)).toBe('16777217');
+  });
+});
+
+describe('a search', () => {
+  const found = (text: string): readonly number[] => find(text, all, 4).points;
+
+  it('finds words, expressions, one column, and points by their number', () => {
+    expect(found('seven')).toEqual([0]); // the whole value, and not seventeen
+    expect(found('TEEN')).toEqual([1, 2]);
+    expect(found('/^k.*/')).toEqual([0, 1]);
+    expect(found('/KÄSE/')).toEqual([1]);
+    expect(found('word: e')).toEqual([1]);
+    expect(found('digit:e')).toEqual([0, 1, 2]);
+    expect(found('#2')).toEqual([2]);
+    expect(found('0.5')).toEqual([3]);
+    expect(found('  ')).toEqual([]);
+  });
+
+  it('says what is wrong with what was asked', () => {
+    expect(find('/(/', all, 4).problem).toMatch(/regular expression/i);
+    expect(find('#9', all, 4).problem).toBe('there is no point 9; the points are 0 to 3');
+    expect(find('nothing', all, 4)).toEqual({ points: [], problem: '' });
+  });
+});
+
+describe('filters', () => {
+  it('hide values, and what lies in no range; a column that is gone hides nothing', () => {
+    let now = toggled(PLAIN_ARRANGEMENT, 'digit', 'seven');
+    expect([...shownBy(now, columns, 4)!]).toEqual([0, 1, 1, 1]);
+    now = withRange(now, 'sure', [0.3, 0.6]);
+    expect([...shownBy(now, columns, 4)!]).toEqual([0, 0, 0, 1]);
+    expect([...shownBy(now, columns, 4, 'sure')!]).toEqual([0, 1, 1, 1]);
+    expect(countShown(shownBy({ ...now, isolated: [1, 3, 99] }, columns, 4), 4)).toBe(1);
+    expect(shownBy(withoutFilters(now), columns, 4)).toBeNull();
+    expect([...(shownBy(toggled(PLAIN_ARRANGEMENT, 'gone', 'x'), columns, 4) ?? [1])]).toEqual([1]);
+    expect(hiddenOf(toggled(now, 'digit', 'seven'), 'digit')).toEqual([]);
+  });
+
+  it('are counted in bars, the selected ones apart', () => {
+    expect(categoryBars(digit, Uint8Array.of(1, 0, 1, 1), [0, 3])).toEqual([
+      { all: 1, shown: 1, selected: 1 },
+      { all: 2, shown: 1, selected: 0 },
+      { all: 0, shown: 0, selected: 0 }
+    ]);
+    expect(numberBars(sure, null, [1, 2], 3).map(bar => [bar.all, bar.selected])).toEqual([
+      [1, 0],
+      [1, 0],
+      [1, 1]
+    ]);
+  });
+
+  it('leave colours by value alone; what has none is grey', () => {
+    const colours = coloursBy(sure, false)!;
+    expect([...colours.slice(0, 3)]).toEqual([68, 1, 84]);
+    expect([...colours.slice(6, 9)]).toEqual([0xa9, 0xae, 0xb5]);
+    expect(coloursBy(word, false)).toBeNull();
+  });
+});
+
+describe('undo', () => {
+  it('goes back and forth; a range that is dragged is one step', () => {
+    const history = new History();
+    history.take({ ...history.now, colour: 'digit' });
+    for (const low of [0.1, 0.2, 0.3]) {
+      history.take(withRange(history.now, 'sure', [low, 1]), 'range sure');
+    }
+    history.follow({ selected: [3] });
+    expect(history.step(true)).toBe(true);
+    expect([history.now.colour, history.now.ranges]).toEqual(['digit', []]);
+    expect(history.step(true)).toBe(true);
+    expect(history.step(true)).toBe(false);
+    expect(history.step(false)).toBe(true);
+    expect(history.now.colour).toBe('digit');
+    history.take({ ...history.now, colour: '' });
+    expect(history.canRedo).toBe(false);
+  });
+});
+
+describe('bookmarks', () => {
+  const arrangement = {
+    ...toggled(withRange(PLAIN_ARRANGEMENT, 'sure', [0.2, 0.5]), 'digit', 'seven'),
+    projection: 'pca',
+    camera: [0.3, -0.2, 2, 0.1, 0, 0],
+    label: 'digit',
+    colour: 'sure',
+    isolated: [1, 2],
+    selected: [2]
+  };
+
+  it('come back as they were kept', () => {
+    const text = writeBookmarks([{ name: 'mine', arrangement }], [4, 3]);
+    expect(readBookmarks(text)).toEqual([{ name: 'mine', arrangement }]);
+  });
+
+  it('are understood from TensorBoard as far as it tells', () => {
+    const [mine] = JSON.parse(writeBookmarks([{ name: 'mine', arrangement }], [4, 3])) as Record<
+      string,
+      unknown
+    >[];
+    delete mine!['workbench'];
+    const [read] = readBookmarks(JSON.stringify([mine]));
+    expect(read).toMatchObject({
+      name: 'mine',
+      arrangement: { projection: 'pca', label: 'digit', colour: 'sure', selected: [2], isolated: [1, 2] }
+    });
+    [0.3, -0.2, 2].forEach((value, at) => expect(read!.arrangement.camera[at]).toBeCloseTo(value));
+  });
+
+  it('that are none are refused with words', () => {
+    expect(() => readBookmarks('{')).toThrow('this is no JSON');
+    expect(() => readBookmarks('{"a": 1}')).toThrow('bookmarks are a list');
+    const hostile = [{ label: 7, selectedPoints: ['x', -1, 2], workbench: { camera: ['a'], k: 1e9 } }];
+    expect(readBookmarks(JSON.stringify(hostile))[0]).toEqual({
+      name: 'State 0',
+      arrangement: PLAIN_ARRANGEMENT
+    });
+  });
+});
+
+describe('neighbours in a page that stands alone', () => {
+  it('are those that Python finds', () => {
+    const vectors = Float32Array.of(0, 1, 0, 5, 1, 1, 0, 0);
+    expect(nearest(vectors, 2, 0, 2, 'euclidean')).toEqual([
+      { index: 2, distance: 1 },
+      { index: 3, distance: 1 }
+    ]);
+    expect(nearest(vectors, 2, 0, 9, 'cosine').map(one => one.index)).toEqual([1, 2]);
+    expect(nearest(vectors, 2, 3, 9, 'cosine')).toEqual([]);
+  });
+});
