@@ -31,7 +31,11 @@ const doors = {
 };
 
 const options = {
-  entryPoints: views.map(name => ({ in: `door:${name}`, out: name })),
+  entryPoints: [
+    ...views.map(name => ({ in: `door:${name}`, out: name })),
+    // What a page runs that stands without a kernel.
+    { in: join(source, 'scatter', 'published.ts'), out: 'scatter-page' }
+  ],
   plugins: [doors],
   outdir: target,
   bundle: true,

@@ -86,7 +86,8 @@ def test_everything_that_is_known_travels() -> None:
     assert digit.buffer is not None
     assert np.frombuffer(buffers[digit.buffer], "<u2").tolist() == [1, 0, 1, 2, 0, 0, 1]
     assert drawn.label_name == "digit"
-    assert (name.name, name.values[5], drawn.selected) == ("name", "<5>", [5, 2])
+    assert (name.name, name.kind, drawn.selected) == ("name", "text", [5, 2])
+    assert name.buffer is not None and buffers[name.buffer] == b"".join(b"<%d>" % i for i in range(7))
     sprite = drawn.sprite
     assert sprite is not None
     sheet = np.frombuffer(buffers[sprite.image_buffer], np.uint8).reshape(sprite.rows * 3, sprite.columns * 2)
@@ -185,11 +186,9 @@ def test_points_that_are_left_out_are_the_last_and_are_told(monkeypatch: pytest.
 
 def test_more_labels_than_can_be_coloured_are_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns_room, "MOST_LABELS", 3)
-    monkeypatch.setattr(columns_room, "FEW", 3)
     made = embedding(labels=list("abcdefg"), metadata={"n": range(7)}, label_name="letter")
-    made.selected = [2]
     drawn, _ = state(ScatterModel(made))
-    assert [(one.name, one.kind) for one in drawn.columns[:1]] == [("letter", "text")]
+    assert [(one.name, one.kind) for one in drawn.columns[:2]] == [("letter", "text"), ("n", "number")]
 
 
 def test_another_projection_is_drawn_by_the_same_model() -> None:

@@ -8,14 +8,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from workbench.embedding import Embedding, Projection
+from workbench.embedding.columns import Column
 from workbench.live.messages import (
     CompareWithEvent,
     ComputeColumnEvent,
     Head,
+    ProjectEvent,
     PublishEvent,
     Refusal,
     RemoveBookmarkEvent,
+    ResumeEvent,
     SaveBookmarkEvent,
     ScatterArrangement,
     ScatterBookmark,
@@ -23,6 +28,7 @@ from workbench.live.messages import (
     ScatterState,
     SelectPointsEvent,
     SetNeighboursEvent,
+    ShowProjectionEvent,
     StopEvent,
 )
 from workbench.live.model import Refused, Snapshot, ViewModel
@@ -32,13 +38,26 @@ from workbench.widgets.base import ViewWidget
 from workbench.widgets.scatter_bookmarks import check_arrangement, kept, without
 from workbench.widgets.scatter_columns import LONGEST
 from workbench.widgets.scatter_compared import KEPT, Compared
-from workbench.widgets.scatter_computed import DISTANCE, MOST_PAIRS, OFFERED, TRUST, Computed, distance, trust
-from workbench.widgets.scatter_drawn import Drawn
+from workbench.widgets.scatter_computed import (
+    CLUSTER,
+    DISTANCE,
+    OFFERED,
+    TRUST,
+    Computed,
+    clusters,
+    distance,
+    trust,
+)
+from workbench.widgets.scatter_drawn import Drawn, label_of
+from workbench.widgets.scatter_methods import asked_of, offered, project, work_of
 from workbench.widgets.scatter_near import Nearest
 from workbench.widgets.scatter_page import free_name, page
-from workbench.widgets.scatter_tasks import Task, Tasks
+from workbench.widgets.scatter_tasks import Tasks
+from workbench.widgets.scatter_words import facts_of, frames_of
 
 __all__ = ["ScatterModel", "ScatterWidget", "projector", "scatter"]
+
+Array = np.ndarray[Any, Any]
 
 
 class ScatterModel(ViewModel):
@@ -109,12 +128,14 @@ class ScatterModel(ViewModel):
             selected = embedding.selected
             near, refusal = self._near.of(embedding, selected, drawn.count)
             compared = self._compared
-        if self._tasks.failure:
-            refusal = Refusal("project", self._tasks.failure)
+        failure = self._tasks.failure or embedding.failure
+        if failure:
+            refusal = Refusal("project", failure)
+        work = self._tasks.now or work_of(embedding, projection)
         state = ScatterState(
             kind="scatter",
             head=Head(
-                embedding.title[:LONGEST], self._source, drawn.made, self._tasks.now is not None, self._code()
+                embedding.title[:LONGEST], self._source, drawn.made, work is not None, projection.settings
             ),
             method=projection.method,
             count=drawn.count,
@@ -125,23 +146,23 @@ class ScatterModel(ViewModel):
             low=drawn.places.low,
             high=drawn.places.high,
             explained=list(projection.explained),
-            facts="",
+            facts=facts_of(projection),
             quality=self._quality,
-            label_name=embedding.label_name[:LONGEST] if embedding.labels is not None else "",
+            label_name=label_of(embedding)[:LONGEST],
             columns=drawn.columns,
             sprite=drawn.sprite,
             selected=list(selected),
             metric=self._near.metric,
             k=self._near.k,
             neighbours=near,
-            projections=[projection.method],
-            projection=projection.method,
-            frames=[],
-            methods=[],
-            asked="",
-            work=self._tasks.now,
-            resumes=False,
-            others=[name[:LONGEST] for name in self._beside],
+            projections=[name[:LONGEST] for name in embedding.projections],
+            projection=projection.name[:LONGEST],
+            frames=frames_of(embedding),
+            methods=offered(projection),
+            asked=asked_of(projection),
+            work=work,
+            resumes=not embedding.running and projection.iteration < projection.of,
+            others=[name[:LONGEST] for name in self._others()],
             comparison=None if compared is None else compared[1].message(compared[0], selected),
             bookmarks=list(self.bookmarks),
             arrangement=None,
@@ -162,10 +183,14 @@ class ScatterModel(ViewModel):
             drawn = self._drawn = Drawn(self._embedding, projection, self._computed, OFFERED)
         return drawn
 
-    def _code(self) -> str:
-        projection = self._embedding.projection
-        assert projection is not None
-        return f"embedding.project({projection.method.lower()!r}, dims={projection.positions.shape[1]})"
+    def _others(self) -> dict[str, Array]:
+        """Return what neighbourhoods can be compared with: embeddings beside this one, and its other pictures."""
+        drawn = self._embedding.projection
+        return {name: one.vectors for name, one in self._beside.items()} | {
+            name: one.positions
+            for name, one in self._embedding.projections.items()
+            if one is not drawn and not one.running and not len(one.missing)
+        }
 
     # ------------------------------------------------------------------------------------- what a person does
 
@@ -187,26 +212,50 @@ class ScatterModel(ViewModel):
             self._near.ask(event.metric, event.k)
         self.changed()
 
+    def _project(self, event: ProjectEvent) -> None:
+        if self._tasks.now is not None:
+            raise Refused(f"{self._tasks.now.what} is being computed; wait until it is done")
+        project(self._embedding, event)
+
+    def _show(self, event: ShowProjectionEvent) -> None:
+        try:
+            self._embedding.show(event.name)
+        except KeyError as error:
+            raise Refused(str(error.args[0])) from None
+
     def _stop(self, event: StopEvent) -> None:
-        self._tasks.stop()
+        if self._tasks.now is None and self._embedding.running:
+            self._embedding.stop()
+        else:
+            self._tasks.stop()
+
+    def _resume(self, event: ResumeEvent) -> None:
+        try:
+            self._embedding.resume(background=True)
+        except RuntimeError as error:
+            raise Refused(str(error)) from None
+        self.changed()
 
     def _compute(self, event: ComputeColumnEvent) -> None:
+        projection = self._embedding.projection
+        assert projection is not None
         if event.name == DISTANCE:
             self._take({DISTANCE: distance(self._embedding, self._near.metric)})
+        elif event.name == CLUSTER:
+            self._tasks.begin("clusters", "points", lambda: self._take({CLUSTER: clusters(self._embedding)}))
         elif event.name == TRUST:
-            projection = self._embedding.projection
-            assert projection is not None
-            if len(self._embedding) > MOST_PAIRS:
-                trust(self._embedding, projection)  # says why not, at once
-
-            def work(task: Task) -> None:
-                column, judged = trust(self._embedding, projection)
-                self._quality = judged
-                self._take({TRUST: column})
-
-            self._tasks.begin("trustworthiness", "points", work)
+            self._tasks.begin("trustworthiness", "points", lambda: self._judge(projection))
         else:
             raise Refused(f"there is no column {event.name!r} to compute; there are {', '.join(OFFERED)}")
+
+    def _judge(self, projection: Projection) -> None:
+        column, judged = trust(projection)
+        with self._lock:
+            # Another may be drawn by now, of which this says nothing.
+            if self._embedding.projection is not projection:
+                return
+            self._quality = judged
+        self._take({TRUST: column})
 
     def _take(self, columns: dict[str, Computed]) -> None:
         with self._lock:
@@ -220,18 +269,23 @@ class ScatterModel(ViewModel):
                 self._computed = {name: one for name, one in self._computed.items() if name != KEPT}
             self.changed()
             return
-        other = self._beside.get(event.name)
-        if other is None:
+        others = self._others()
+        if event.name not in others:
             raise Refused(
-                f"there is no embedding {event.name!r} beside this one; there are {', '.join(self._beside) or 'none'}"
+                f"{event.name!r} is nothing to compare with; there are {', '.join(others) or 'none'}"
             )
+        other = others[event.name]
+        projection = self._embedding.projection
+        assert projection is not None
+        # A picture is compared with the picture that is drawn, an embedding with the space.
+        own = self._embedding.vectors if event.name in self._beside else projection.positions
 
-        def work(task: Task) -> None:
-            compared = Compared(self._embedding, other)
+        def work() -> None:
+            compared = Compared(own, other)
             with self._lock:
                 self._compared = (event.name, compared)
             note = f"the share of each point's {compared.k} nearest that {event.name} has, too"
-            self._take({KEPT: Computed(compared.change.kept, note)})
+            self._take({KEPT: Computed(Column(KEPT, "number", compared.change.kept), note)})
 
         self._tasks.begin(f"comparison with {event.name}", "points", work)
 
@@ -291,6 +345,9 @@ class ScatterModel(ViewModel):
 _HANDLERS: dict[type, Callable[[ScatterModel, Any], None]] = {
     SelectPointsEvent: ScatterModel._select,
     SetNeighboursEvent: ScatterModel._set_neighbours,
+    ProjectEvent: ScatterModel._project,
+    ShowProjectionEvent: ScatterModel._show,
+    ResumeEvent: ScatterModel._resume,
     ComputeColumnEvent: ScatterModel._compute,
     CompareWithEvent: ScatterModel._compare,
     SaveBookmarkEvent: ScatterModel._keep,

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from workbench.embedding import Embedding, compare
+from typing import Any
+
+import numpy as np
+
+from workbench.embedding import compare
 from workbench.live.messages import ScatterComparison
 from workbench.live.model import Refused
-from workbench.widgets.scatter_computed import MOST_PAIRS
+
+Array = np.ndarray[Any, Any]
 
 __all__ = ["KEPT", "Compared"]
 
@@ -13,6 +18,9 @@ KEPT = "neighbours kept"
 """The column that says of each point how much it keeps."""
 
 NEIGHBOURS = 10
+
+MOST_PAIRS = 40_000
+"""Of more points than this not every pair is compared: it takes time with their square."""
 
 
 class Compared:
@@ -22,14 +30,14 @@ class Compared:
         Refused: there are too many points.
     """
 
-    def __init__(self, one: Embedding, other: Embedding) -> None:
+    def __init__(self, one: Array, other: Array) -> None:
         count = len(one)
         if count > MOST_PAIRS:
             raise Refused(
                 f"a comparison looks at every pair of {count:,} points; at most {MOST_PAIRS:,} are taken here"
             )
         self.k = max(1, min(NEIGHBOURS, (count - 1) // 2))
-        self.change = compare(one.vectors, other.vectors, self.k)
+        self.change = compare(one, other, self.k)
 
     def message(self, name: str, selected: tuple[int, ...]) -> ScatterComparison:
         """Return what a page is told, of the first selected point in particular."""

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.embedding import Embedding, Projection, quality
+from workbench.embedding import Embedding, Projection
+from workbench.embedding.columns import Column
 from workbench.embedding.neighbours import Metric, neighbours
 from workbench.live.messages import ScatterQuality
 from workbench.live.model import Refused
 
-__all__ = ["DISTANCE", "MOST_PAIRS", "OFFERED", "TRUST", "Computed", "distance", "trust"]
+__all__ = ["CLUSTER", "DISTANCE", "OFFERED", "TRUST", "Computed", "clusters", "distance", "trust"]
 
 Array = np.ndarray[Any, Any]
 
 TRUST = "trustworthiness"
 DISTANCE = "distance to the selection"
+CLUSTER = "cluster"
 
 OFFERED: dict[str, str] = {
     TRUST: "of each point: how far its neighbours in the picture are those of the space; 1 is the best",
+    CLUSTER: "groups by density (HDBSCAN), called by the words that set them apart",
     DISTANCE: "from the first selected point, before projection",
 }
 """What can be computed, and what it says."""
-
-MOST_PAIRS = 40_000
-"""Of more points than this not every pair is compared: it takes time with their square."""
 
 NEIGHBOURS = 10
 """Among how many nearest a picture is judged."""
@@ -34,29 +34,37 @@ NEIGHBOURS = 10
 class Computed(NamedTuple):
     """A column, and what it says."""
 
-    values: Array
+    column: Column
     note: str
-    kind: Literal["number", "category"] = "number"
 
 
-def trust(embedding: Embedding, projection: Projection) -> tuple[Computed, ScatterQuality]:
-    """Return how far each point's neighbourhood is kept, and the picture as a whole.
+def trust(projection: Projection) -> tuple[Computed, ScatterQuality]:
+    """Return how far each point's neighbourhood is kept in a picture, and the picture as a whole.
 
     Raises:
-        Refused: there are too many points, or too few.
+        Refused: there are too few points.
     """
-    count = len(embedding)
-    if count > MOST_PAIRS:
+    judged = projection.quality
+    if judged is None:
         raise Refused(
-            f"trustworthiness compares every pair of {count:,} points; at most {MOST_PAIRS:,} are taken here: isolate "
-            "some, or judge a part in Python with embedding.take(...)"
+            f"trustworthiness needs three points at least, and the picture has {len(projection.rows)}"
         )
-    k = min(NEIGHBOURS, (count - 1) // 2)
-    if k < 1:
-        raise Refused(f"trustworthiness needs three points at least, and there are {count}")
-    judged = quality(embedding.vectors, projection.positions, k)
-    column = Computed(judged.trust_of_points, f"{OFFERED[TRUST]} (k = {k})")
-    return column, ScatterQuality(judged.trustworthiness, judged.continuity, k)
+    k = min(NEIGHBOURS, (len(projection.rows) - 1) // 2)
+    few = len(judged.judged) < len(projection.rows)
+    some = f"; {len(judged.judged):,} of {len(projection.rows):,} points judged" if few else ""
+    column = Column(TRUST, "number", judged.trust_of_points)
+    told = ScatterQuality(judged.trustworthiness, judged.continuity, k)
+    return Computed(column, f"{OFFERED[TRUST]} (k = {k}{some})"), told
+
+
+def clusters(embedding: Embedding) -> Computed:
+    """Return the groups that density finds in the space before projection, called by the words that set them apart."""
+    found = embedding.clusters()
+    labels = tuple(f"{place + 1}: {label}" for place, label in enumerate(found.labels))
+    codes = np.where(found.codes < 0, len(labels), found.codes)
+    names = (*labels, "none") if found.noise else labels
+    column = Column(CLUSTER, "category", tuple(names[code] for code in codes), names, codes)
+    return Computed(column, f"{len(found)} groups by {found.method}; {found.noise:,} points in none")
 
 
 def distance(embedding: Embedding, metric: Metric) -> Computed:
@@ -75,4 +83,5 @@ def distance(embedding: Embedding, metric: Metric) -> Computed:
     values = np.full(len(embedding), np.nan)
     values[near.indices] = near.distances
     values[selected[0]] = 0.0
-    return Computed(values, f"{metric} distance from point {selected[0]}, before projection")
+    column = Column(DISTANCE, "number", values)
+    return Computed(column, f"{metric} distance from point {selected[0]}, before projection")
