@@ -14,8 +14,9 @@ from typing import Any, Literal
 from workbench.core.absent import Absent
 
 __all__ = [
-    "CHOSEN", "ELEMENTWISE", "ENDS", "FACTORS", "LINEAR", "MOVED", "ORDERED", "PRODUCT", "SCALED", "SELECTED",
-    "SMALLEST", "SMOOTH", "WEIGHTS", "Contribution", "Kind", "Relevance", "composed", "derived", "rectifying",
+    "CHOSEN", "CONVOLUTION", "DENSE", "ELEMENTWISE", "ENDS", "FACTORS", "LINEAR", "MOVED", "NORMALIZATION", "ORDERED",
+    "PRODUCT", "SCALED", "SELECTED", "SMALLEST", "SMOOTH", "WEIGHTS", "Contribution", "Kind", "Layer", "Relevance",
+    "composed", "derived", "rectifying",
 ]  # fmt: skip
 
 Kind = Literal["moved", "linear", "product", "elementwise", "selected", "smooth", "composed", "ends"]
@@ -38,6 +39,14 @@ Relevance = Literal["chosen", "halves", "first", "weights"]
 - halves: to both factors of a product alike.
 - first: to the first input, which the others only scale.
 - weights: to scores, of which weights that add up to 1 are made.
+"""
+
+Layer = Literal["convolution", "dense", "normalization"]
+"""What kind of layer a product makes, where rules of relevance tell them apart:
+
+- convolution: weights that slide over a value.
+- dense: weights of all values of a sample.
+- normalization: statistics that were measured scale and move each channel.
 """
 
 
@@ -63,6 +72,8 @@ class Contribution:
     """Of what is selected: whether the largest is, or the smallest."""
     relevance: Relevance | None = None
     """Where relevance goes, where that does not follow from the kind."""
+    layer: Layer | None = None
+    """Of a product: what kind of layer it makes; None for those that are no layer to speak of."""
     rectifies: Callable[[Mapping[str, Any]], bool] = never
     """Whether a call with these parameters is 0 below 0 and grows above, as the rules for deconvolution ask."""
 
@@ -70,6 +81,9 @@ class Contribution:
 MOVED = Contribution("moved")
 LINEAR = Contribution("linear")
 PRODUCT = Contribution("product")
+CONVOLUTION = Contribution("product", layer="convolution")
+DENSE = Contribution("product", layer="dense")
+NORMALIZATION = Contribution("product", layer="normalization")
 ELEMENTWISE = Contribution("elementwise")
 SELECTED = Contribution("selected")
 SMALLEST = Contribution("selected", largest=False)

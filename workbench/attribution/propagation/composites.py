@@ -16,6 +16,7 @@ from workbench.attribution.propagation.lrp_rules import (
     ZPlusRule,
 )
 from workbench.base.dims import near_miss
+from workbench.core.contribution import Contribution
 from workbench.core.op import Op
 
 __all__ = ["COMPOSITES", "Composite", "composite_of"]
@@ -32,12 +33,13 @@ def _by_kind(convolution: PropagationRule, first: PropagationRule | None = None)
     other, passing = EpsilonRule(1e-6), IdentityRule()
 
     def rule(op: Op, is_first: bool) -> PropagationRule:
-        if op.name == "batch_norm_inference":
+        assert isinstance(op.contribution, Contribution)  # what weighs has a statement of how
+        layer = op.contribution.layer
+        if layer == "normalization":
             return passing
-        slides = op.name.startswith("conv")
-        if is_first and first is not None and (slides or op.name == "linear"):
+        if is_first and first is not None and layer in ("convolution", "dense"):
             return first
-        return convolution if slides else other
+        return convolution if layer == "convolution" else other
 
     return rule
 

@@ -150,7 +150,7 @@ class Relevance(Propagation):
         at = followed.index(True)
         weight = next((i for i, one in enumerate(inputs) if i != at and isinstance(one, Value)), None)
         # What is normalised by statistics that were measured has no weights that could be told from these.
-        alone = op.name == "batch_norm_inference" or weight is None
+        alone = op.contribution.layer == "normalization" or weight is None  # type: ignore[union-attr]
         bias = None if alone or len(inputs) < 3 or not isinstance(inputs[2], Value) else 2
         kept = self.keep(*inputs, outs[0])
 

@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims, broadcast_sizes, near_miss, new_name, unify_names
 from workbench.base.errors import DimensionError
 from workbench.core import sparse_rules
-from workbench.core.contribution import PRODUCT
+from workbench.core.contribution import DENSE, PRODUCT
 from workbench.core.dtype_rules import LEARNED, PROMOTE
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -256,7 +256,7 @@ def _linear_vjp(c: Call, g: Any) -> tuple[Any, ...]:
 
 LINEAR = Op(
     name="linear",
-    contribution=PRODUCT,
+    contribution=DENSE,
     doc="Affine map of the last dim.",
     equation="y[…, o] = Σ_i x[…, i]·w[o, i] + b[o]",
     dims=_linear_dims,

@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.base.dims import Dims
 from workbench.base.errors import DimensionError, DimensionValueError
-from workbench.core.contribution import PRODUCT
+from workbench.core.contribution import CONVOLUTION
 from workbench.core.dtype_rules import LEARNED
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -295,7 +295,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
         properties=frozenset({"narrow"}),
         batch=batching.convolution,
         quantized=_SERVED[n],
-        contribution=PRODUCT,
+        contribution=CONVOLUTION,
     )
     to_input = _gradient(
         f"{name}_input_gradient",
@@ -313,7 +313,7 @@ def convolution(n: int) -> tuple[Op, Op, Op]:
         batch=batching.convolution_input_gradient,
         # Of two operands it is the transposed convolution, whose weight has its channels second.
         quantized=weighted(inputs=("value", "weight"), axis=1),
-        contribution=PRODUCT,
+        contribution=CONVOLUTION,
     )
     to_weight = _gradient(
         f"{name}_weight_gradient",

@@ -12,7 +12,7 @@ from workbench.base.dims import Dims
 from workbench.base.dtypes import half_width
 from workbench.base.errors import DimensionError
 from workbench.base.symbolic_size import as_float
-from workbench.core.contribution import PRODUCT, composed
+from workbench.core.contribution import NORMALIZATION, composed
 from workbench.core.dtype_rules import NORMALISED, NORMALISED_GRADIENT
 from workbench.core.families import grid
 from workbench.core.op import BadInput, Op, Sample, Saves, ops
@@ -287,7 +287,7 @@ def _batch_norm_inference_vjp(c: Call, g: Any) -> tuple[Any, ...]:
 
 BATCH_NORM_INFERENCE = Op(
     name="batch_norm_inference",
-    contribution=PRODUCT,
+    contribution=NORMALIZATION,
     doc="Scale each channel by a mean and variance that were measured before.",
     equation="y = (x - mean) / √(variance + ε) · w + b",
     reference="Ioffe and Szegedy 2015",
