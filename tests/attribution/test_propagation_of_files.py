@@ -76,3 +76,54 @@ def test_a_file_of_onnx(written: Any, method: str) -> None:
     np.testing.assert_allclose(
         METHODS[method](opened, x, base).numpy(), expected, rtol=1e-3, atol=1e-5 * scale
     )
+
+
+POOLS = {
+    "more behind than before": "onnx.AveragePool(%x, kernel_shape=[2, 3], pads=[0, 0, 1, 1], strides=[1, 2])",
+    "with gaps": "onnx.AveragePool(%x, kernel_shape=[2, 2], dilations=[2, 3], pads=[1, 0, 1, 1], strides=[2, 1])",
+    "rounded up": "onnx.AveragePool(%x, kernel_shape=[3, 2], strides=[3, 4], ceil_mode=1, count_include_pad=1)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("composite", ["epsilon", "epsilon_plus_flat", "epsilon_gamma_box"])
+@pytest.mark.parametrize("pool", POOLS)
+def test_averages_with_windows_of_any_kind_are_no_layer_with_weights(pool: str, composite: str) -> None:
+    graph = one_call(POOLS[pool])
+    random = np.random.default_rng(3)
+    x, base = (wb.from_numpy(random.normal(size=(2, 2, 5, 6)).astype(np.float32)) for _ in range(2))
+    (slopes,) = wb.autograd.grad(graph(x.requires_grad_())[:, 1, 1, 0].sum(), [x])
+    x = x.detach()
+    assert (slopes != 0).sum() > 2
+    found = LRP(graph, composite=composite).attribute(x, (1, 1, 0))
+    np.testing.assert_allclose(found.numpy(), (x * slopes).numpy(), rtol=1e-4, atol=1e-6)
+    found, delta = DeepLift(graph).attribute(x, base, (1, 1, 0), return_convergence_delta=True)
+    np.testing.assert_allclose(found.numpy(), ((x - base) * slopes).numpy(), rtol=1e-4, atol=1e-6)
+    assert delta.abs().max() < 1e-5
+
+
+def test_greatest_values_of_windows_with_gaps_add_up() -> None:
+    call = "onnx.MaxPool(%x, kernel_shape=[2, 2], dilations=[2, 2], pads=[0, 0, 1, 1], outputs=1)"
+    graph = one_call(call)
+    opened = nn.Sequential(Opened(graph), nn.Flatten(), nn.Linear(40, 3), nn.Tanh()).eval()
+    random = np.random.default_rng(3)
+    x, base = (wb.from_numpy(random.normal(size=(2, 2, 5, 6)).astype(np.float32)) for _ in range(2))
+    delta = DeepLift(opened).attribute(x, base, 1, return_convergence_delta=True)[1]
+    assert delta.abs().max() < 1e-5
+
+
+def one_call(call: str) -> Any:
+    """Return a graph of one operator of ONNX."""
+    assert wb.onnx.operators()  # enters them where graphs look names up
+    return wb.graph.parse(f"g(%x : f32[N:2, C:2, H:5, W:6]):\n  %y : any = {call}\n  return %y")
+
+
+class Opened(nn.Module):
+    """The first of what a graph returns."""
+
+    def __init__(self, graph: Any) -> None:
+        super().__init__()
+        self.graph = graph
+
+    def forward(self, x: Any) -> Any:
+        found = self.graph(x)
+        return found[0] if isinstance(found, tuple) else found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -56,8 +57,30 @@ class _Windows:
         """Return `x` with all that the windows see."""
         return padded(x, self.before, [a + b for a, b in zip(self.after, self.beyond, strict=True)], value)
 
-    def sums(self, x: Any) -> Any:
-        """Return the sum of each window of what is padded."""
+    def totals(self, x: Any) -> Any:
+        """Return the sum of each window of what is padded, in ops that say that they add up.
+
+        A convolution with ones would be taken for a layer with weights when the model is explained.
+        """
+        if all(one == 1 for one in self.dilations):
+            means = _MEANS[self.rank](x, tuple(self.kernel), tuple(self.strides))
+            return means * float(math.prod(self.kernel))
+        spans = [
+            (size - (width - 1) * gap - 1) // step * step + 1
+            for size, width, gap, step in zip(
+                x.shape[2:], self.kernel, self.dilations, self.strides, strict=True
+            )
+        ]
+        found: Any = None
+        for place in itertools.product(*map(range, self.kernel)):
+            starts = [at * gap for at, gap in zip(place, self.dilations, strict=True)]
+            each_dim = zip(starts, spans, self.strides, strict=True)
+            one = x[(slice(None), slice(None), *(slice(at, at + span, step) for at, span, step in each_dim))]
+            found = one if found is None else found + one
+        return found
+
+    def counts(self, x: Any) -> Any:
+        """Return how many ones there are in each window of what is padded, exactly."""
         n, c = x.shape[:2]
         ones = wb.ones([1, 1, *self.kernel], dtype=x.dtype)
         rows = x.reshape([n * c, 1, *x.shape[2:]])
@@ -112,18 +135,17 @@ def _average_pool(
 ) -> Any:  # fmt: skip
     windows = _Windows(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     if windows.plain():
-        # One op, which says what it is: sums by ones would be taken for a convolution when the model is explained.
         return _MEANS[windows.rank](
             x, tuple(windows.kernel), tuple(windows.strides), tuple(windows.before),
             count_include_pad=bool(count_include_pad),
         )  # fmt: skip
-    total = windows.sums(windows.padded(x, 0))
+    total = windows.totals(windows.padded(x, 0))
     ones = wb.ones([1, 1, *x.shape[2:]], dtype=x.dtype)
     if count_include_pad:
         ones = padded(ones, windows.before, windows.after, 1)
-        counted = windows.sums(padded(ones, [0] * windows.rank, windows.beyond, 0))
+        counted = windows.counts(padded(ones, [0] * windows.rank, windows.beyond, 0))
     else:
-        counted = windows.sums(windows.padded(ones, 0))
+        counted = windows.counts(windows.padded(ones, 0))
     return total / counted
 
 
@@ -133,7 +155,7 @@ def _lp_pool(
     pads: Any = None, strides: Any = None,
 ) -> Any:  # fmt: skip
     windows = _Windows(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
-    return windows.sums(windows.padded(wb.abs(x) ** p, 0)) ** (1 / p)
+    return windows.totals(windows.padded(wb.abs(x) ** p, 0)) ** (1 / p)
 
 
 def _all(x: Any) -> tuple[int, ...]:
