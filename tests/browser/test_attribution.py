@@ -33,6 +33,12 @@ models = {"float": model, "int8": q.convert(prepared)}
 wb.widgets.attribution(models, inputs, labels, method="occlusion")
 """
 
+TEXT = """
+table = wb.tensor([[[1.0, -1.0], [3.0, 2.0], [-2.0, 0.5]]], names=("N", "word", "F"))
+score = lambda x: (x * wb.tensor([1.0, 2.0])).sum("F").tanh().sum("word")
+wb.widgets.attribution(score, table, tokens=[["a", "kind", "day"]])
+"""
+
 BOARD = """
 board = wb.attribution.compare(model, inputs, 3, ["saliency", "input_x_gradient", "occlusion"], ["deletion"])
 wb.widgets.board(board)
@@ -98,6 +104,22 @@ def test_two_models_stand_side_by_side_and_a_refusal_is_said(lab: Lab) -> None:
     expect(trouble).to_contain_text("a layer in integer codes; occlusion, feature_ablation")
     expect(view.get_by_test_id("wb-heat-map")).to_be_visible()
     lab.screenshot("attribution-refused", view)
+
+
+def test_a_text_is_coloured_read_and_asked_anew(lab: Lab) -> None:
+    view = opened(lab, [TEXT], "attribution-text")
+    words = view.locator("[data-token]")
+    expect(words).to_have_text(["a", "kind", "day"])
+    before = words.nth(1).get_attribute("style")
+    words.nth(1).hover()
+    expect(view.get_by_test_id("wb-readout")).to_contain_text("kind")
+    steps = view.get_by_test_id("wb-set-n_steps")
+    assert "In Python: n_steps" in str(
+        view.locator("label.wb-field").filter(has=steps).get_attribute("title")
+    )
+    view.get_by_test_id("wb-ask-method").select_option("saliency")
+    expect(words.nth(1)).not_to_have_attribute("style", str(before))
+    lab.screenshot("attribution-text", view)
 
 
 def test_a_board_fills_sorts_and_opens_a_row(lab: Lab) -> None:
@@ -174,6 +196,7 @@ def test_a_layer_and_points_that_are_picked_elsewhere_are_explained(lab: Lab) ->
     lab.screenshot("attribution-mean", view)
     chosen = view.get_by_test_id("wb-strip").locator("[aria-pressed=true]")
     expect(chosen).to_have_count(0)
+    expect(view.get_by_test_id("wb-strip").locator("[data-averaged]")).to_have_count(8)
     view.get_by_test_id("wb-strip").locator("[data-sample='0']").click()
     expect(view.get_by_test_id("wb-mean")).to_have_count(0)
     expect(chosen).to_have_attribute("data-sample", "0")

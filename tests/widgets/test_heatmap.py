@@ -12,6 +12,8 @@ import pytest
 
 import workbench as wb
 from workbench.attribution import AttributionResult, Study, explain
+from workbench.attribution.explain import METHODS
+from workbench.attribution.method_settings import offered, settings_of
 from workbench.live.encode import encode_snapshot
 from workbench.live.messages import AskEvent, HeatmapState, SampleEvent, SelectPointsEvent, SettingEvent
 from workbench.live.model import Refused
@@ -67,7 +69,7 @@ def test_a_sample_is_drawn_with_everything_that_is_known_of_it() -> None:
     assert (drawn.parts[0].column_dim.name, drawn.parts[0].column_dim.size) == ("W", 5)
     assert drawn.parts[0].channels == 3
     assert (drawn.head.title, drawn.target, drawn.method) == ("digits", "c", "Integrated Gradients")
-    assert ["n_steps", "50"] in drawn.settings
+    assert ["n_steps", "50", "steps"] in drawn.settings
     assert [score.label for score in drawn.predictions] == ["b", "<a>", "c"]
     assert sum(score.probability for score in drawn.predictions) == pytest.approx(1)
     assert drawn.delta is not None and drawn.tolerance is not None
@@ -170,7 +172,7 @@ def test_a_click_on_a_class_a_method_and_a_setting_are_asked_and_answered() -> N
     wait_for(study)
     drawn = state(model)[0]
     assert (drawn.target, drawn.truth, drawn.method) == ("a", "a", "Integrated Gradients")
-    assert ["n_steps", "7"] in drawn.settings
+    assert ["n_steps", "7", "steps"] in drawn.settings
     assert drawn.controls is not None and drawn.controls.target == "true"
     assert [one.value for one in drawn.controls.settings if one.name == "n_steps"] == ["7"]
     assert drawn.wrong == (drawn.predictions[0].label != "a")
@@ -216,13 +218,13 @@ def test_the_mean_of_points_that_are_picked_elsewhere() -> None:
     model.show_points((1, 3))
     wait_for(study)
     drawn, _, mean = state(model)
-    assert drawn.averaged == 2
+    assert (drawn.averaged, drawn.averaged_samples) == (2, [1, 3])
     np.testing.assert_allclose(mean, (heats[0] + heats[1]) / 2, atol=1e-6)
     with pytest.raises(Refused, match="there is no sample 77"):
         model.show_points((1, 77))
     model.show_sample(1)
     wait_for(study)
-    assert state(model)[0].averaged == 0
+    assert (state(model)[0].averaged, state(model)[0].averaged_samples) == (0, [])
 
 
 def test_a_layer_that_is_picked_in_the_graph_is_explained_by() -> None:
@@ -329,3 +331,10 @@ def test_long_names_do_not_fill_the_page() -> None:
     )
     drawn, _, _ = state(HeatmapModel(named))
     assert (len(drawn.target), len(drawn.head.title)) == (200, 200)
+
+
+def test_every_setting_that_is_offered_is_called_something_that_people_read() -> None:
+    for method in METHODS.values():
+        for one in settings_of(method) if offered(method) else ():
+            if one.kind != "other":
+                assert one.meaning.endswith(".") and "_" not in one.label, one.name

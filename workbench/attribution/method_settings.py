@@ -11,7 +11,7 @@ from typing import Any, Literal
 from workbench.attribution.base import Attribution
 from workbench.attribution.quadrature import METHODS as RULES
 
-__all__ = ["Setting", "offered", "settings_of", "takes", "takes_layer"]
+__all__ = ["Setting", "label_of", "offered", "settings_of", "takes", "takes_layer"]
 
 Kind = Literal["whole", "wholes", "number", "truth", "choice", "other"]
 
@@ -32,8 +32,41 @@ UNSEEN = (
     "perturbations_per_eval",
     "enable_cross_tensor_attribution",
     "return_input_shape",
+    "layer_number",
 )
 """Settings that change how an answer is found and not which: a view does not offer them."""
+
+
+WORDS: dict[str, tuple[str, str]] = {
+    "abs": ("absolute", "The sizes of the gradients, without their signs."),
+    "attr_dim_summation": ("sum of channels", "One map for all channels of the layer, instead of one each."),
+    "attribute_to_layer_input": ("layer's input", "Explain by what the layer is given, instead of what it gives."),
+    "attribute_to_neuron_input": ("neuron's input", "Explain what the neuron is given, instead of what it gives."),
+    "method": ("integration", "The rule by which gradients along the path are added up."),
+    "n_samples": ("draws", "How many random draws the answer is made of: more are slower and less rough."),
+    "n_steps": ("steps", "At how many points between baseline and input gradients are taken: more are slower, and "
+                "bring the delta down."),
+    "neuron_selector": ("neuron", "The neuron's place in the layer."),
+    "nt_samples": ("noisy copies", "How many copies of the input, each with noise of its own, are explained."),
+    "nt_type": ("taken of copies", "Their mean (smoothgrad), the mean of their squares (smoothgrad_sq), or their "
+                "variance (vargrad)."),
+    "relu_attributions": ("only what speaks for it", "Leave out what speaks against the class."),
+    "return_convergence_delta": ("delta", "Find out how far the attributions are from adding up."),
+    "sliding_window_shapes": ("window", "Size of the window that is covered, along each dim of a sample: 1, 4, 4. "
+                              "Without one it is an eighth of each."),
+    "stdevs": ("noise", "Standard deviation of the noise that is added, in units of the input."),
+    "strides": ("stride", "How far apart the windows are: a number, or one for each dim."),
+}  # fmt: skip
+"""What settings are called where people read them, and what they do, by their names in Python."""
+
+
+def label_of(name: str) -> str:
+    """Return what a setting is called where people read it.
+
+    >>> label_of("n_steps"), label_of("some_setting")
+    ('steps', 'some setting')
+    """
+    return WORDS[name][0] if name in WORDS else name.replace("_", " ")
 
 
 @dataclass(frozen=True)
@@ -45,6 +78,16 @@ class Setting:
     """``other`` is what nobody types: a function, a tensor, how many rows go at once."""
     default: Any
     choices: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What it is called where people read it."""
+        return label_of(self.name)
+
+    @property
+    def meaning(self) -> str:
+        """What it does; empty where nobody said."""
+        return WORDS.get(self.name, ("", ""))[1]
 
     def parse(self, text: str) -> Any:
         """Return the value that a person typed.

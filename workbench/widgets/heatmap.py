@@ -9,7 +9,7 @@ from typing import Any
 from workbench.attribution import AttributionResult
 from workbench.attribution.asking import Ask, Shown
 from workbench.attribution.explain import METHODS
-from workbench.attribution.method_settings import settings_of
+from workbench.attribution.method_settings import label_of, settings_of
 from workbench.attribution.study import Study
 from workbench.live.messages import (
     AskEvent,
@@ -132,7 +132,9 @@ class HeatmapModel(ViewModel):
             method="" if result is None else result.method,
             settings=[]
             if result is None
-            else [[name, value[:LONGEST]] for name, value in result.settings.items()],
+            else [
+                [name, value[:LONGEST], label_of(name)[:LONGEST]] for name, value in result.settings.items()
+            ],
             target="" if result is None else _target_name(result, rows)[:LONGEST],
             target_index=None if result is None else _target_index(result, rows),
             **self._classes(result, rows, samples),
@@ -142,6 +144,9 @@ class HeatmapModel(ViewModel):
             sample=samples[0],
             samples=self._count(),
             averaged=len(samples) if len(samples) > 1 else 0,
+            averaged_samples=[]
+            if strip is None or len(samples) < 2
+            else [one.index for one in strip.samples if one.index in set(samples)],
             note="" if result is None else _note(result),
             controls=None if study is None else controls_of(study),
             work=None if study is None else work_of(study),

@@ -40,7 +40,14 @@ def controls_of(study: Study) -> HeatmapControls:
         ],
         method=asked.method,
         settings=[
-            HeatmapSetting(one.name, one.kind, _text(given.get(one.name, one.default)), list(one.choices))
+            HeatmapSetting(
+                one.name,
+                one.kind,
+                _text(given.get(one.name, one.default)),
+                list(one.choices),
+                one.label,
+                one.meaning,
+            )
             for one in settings_of(kind)
             if one.kind != "other"
         ],

@@ -225,6 +225,10 @@ export interface HeatmapSetting {
   readonly kind: string;
   readonly value: string;
   readonly choices: readonly string[];
+  /** What it is called where people read it; `name` is its name in Python. */
+  readonly label: string;
+  /** What it does, in a sentence; may be empty. */
+  readonly meaning: string;
 }
 
 /** A method that can be asked for. */
@@ -301,7 +305,7 @@ export interface HeatmapState {
   /** One for each input of the model. */
   readonly parts: readonly HeatmapPart[];
   readonly method: string;
-  /** Pairs of name and value, as text. */
+  /** Name in Python, value as text, and what it is called. */
   readonly settings: readonly (readonly string[])[];
   readonly target: string;
   readonly target_index: number | null;
@@ -320,6 +324,8 @@ export interface HeatmapState {
   readonly samples: number;
   /** Over how many samples this is the mean; 0 for a single one. */
   readonly averaged: number;
+  /** Which samples of the strip are among them. */
+  readonly averaged_samples: readonly number[];
   /** What else must be known to read it; mostly empty. */
   readonly note: string;
   /** None where it is not known what was asked, so that nothing else can be. */

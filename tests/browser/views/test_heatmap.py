@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -113,11 +114,27 @@ def test_every_kind_of_setting_is_asked_for(harness: Harness) -> None:
     ]
 
 
+def test_settings_are_called_by_words_and_tell_their_names_in_python(harness: Harness) -> None:
+    root = harness.open("heatmap", "asked")
+    expect(root.get_by_test_id("wb-settings")).to_contain_text("steps")
+    expect(root.get_by_test_id("wb-settings")).not_to_contain_text("n_steps")
+    expect(root.get_by_label("steps")).to_have_value("50")
+    expect(root.get_by_title("How many points. In Python: n_steps")).to_be_visible()
+
+
+def test_the_samples_whose_mean_is_shown_are_marked(harness: Harness) -> None:
+    root = harness.open("heatmap", "mean")
+    marked = root.locator("[data-testid=wb-strip] [data-averaged]")
+    expect(marked).to_have_count(5)
+    expect(marked.first).to_have_accessible_name(re.compile("sample 1, .*one of those averaged"))
+    expect(root.locator("[data-testid=wb-strip] [aria-pressed=true]")).to_have_count(0)
+
+
 def test_a_result_that_cannot_be_asked_offers_nothing_to_ask(harness: Harness) -> None:
     root = harness.open("heatmap")
     expect(root.get_by_test_id("wb-score")).to_have_count(0)
     expect(root.locator("select[data-testid^=wb-ask]")).to_have_count(0)
-    expect(root.get_by_test_id("wb-settings")).to_contain_text("n_steps50")
+    expect(root.get_by_test_id("wb-settings")).to_contain_text("steps50")
 
 
 def test_work_shows_rate_and_time_left_and_is_stopped(harness: Harness) -> None:

@@ -74,6 +74,10 @@ class HeatmapSetting:
     """``whole``, ``wholes``, ``number``, ``truth`` or ``choice``."""
     value: str
     choices: list[str]
+    label: str
+    """What it is called where people read it; `name` is its name in Python."""
+    meaning: str
+    """What it does, in a sentence; may be empty."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,7 @@ class HeatmapState:
     """One for each input of the model."""
     method: str
     settings: list[list[str]]
-    """Pairs of name and value, as text."""
+    """Name in Python, value as text, and what it is called."""
     target: str
     target_index: int | None
     truth: str | None
@@ -183,6 +187,8 @@ class HeatmapState:
     samples: int
     averaged: int
     """Over how many samples this is the mean; 0 for a single one."""
+    averaged_samples: list[int]
+    """Which samples of the strip are among them."""
     note: str
     """What else must be known to read it; mostly empty."""
     controls: HeatmapControls | None

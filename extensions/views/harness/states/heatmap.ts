@@ -30,9 +30,16 @@ const CONTROLS: HeatmapControls = {
   ],
   method: 'integrated_gradients',
   settings: [
-    { name: 'n_steps', kind: 'whole', value: '50', choices: [] },
-    { name: 'method', kind: 'choice', value: 'gausslegendre', choices: ['gausslegendre', 'riemann_left'] },
-    { name: 'abs', kind: 'truth', value: 'True', choices: [] }
+    { name: 'n_steps', kind: 'whole', value: '50', choices: [], label: 'steps', meaning: 'How many points.' },
+    {
+      name: 'method',
+      kind: 'choice',
+      value: 'gausslegendre',
+      choices: ['gausslegendre', 'riemann_left'],
+      label: 'integration',
+      meaning: 'The rule.'
+    },
+    { name: 'abs', kind: 'truth', value: 'True', choices: [], label: 'absolute', meaning: '' }
   ],
   layers: ['conv1', 'relu1', 'conv2', 'fc1'],
   layer: null,
@@ -60,8 +67,8 @@ function example(more: Partial<HeatmapState> = {}, missing = false): Example {
     parts: [PART],
     method: 'Integrated Gradients',
     settings: [
-      ['n_steps', '50'],
-      ['baseline', 'zeros']
+      ['n_steps', '50', 'steps'],
+      ['baseline', 'zeros', 'baseline']
     ],
     target: 'seven',
     target_index: 7,
@@ -81,6 +88,7 @@ function example(more: Partial<HeatmapState> = {}, missing = false): Example {
     sample: 3,
     samples: 64,
     averaged: 0,
+    averaged_samples: [],
     note: '',
     controls: null,
     work: null,
@@ -163,7 +171,7 @@ function colour(): Example {
     delta: null,
     tolerance: null,
     method: 'GradCam',
-    settings: [['layer', 'features.1.conv']]
+    settings: [['layer', 'features.1.conv', 'layer']]
   });
   return { state: made.state, buffers: [floats(input), floats(attribution)] };
 }
@@ -398,7 +406,14 @@ export const states: Record<string, () => Example> = {
       }
     }),
   mean: () =>
-    asked({ averaged: 12, predictions: [], target: 'seven, nine', target_index: null, truth: null }),
+    asked({
+      averaged: 12,
+      averaged_samples: [1, 2, 5, 8, 13],
+      predictions: [],
+      target: 'seven, nine',
+      target_index: null,
+      truth: null
+    }),
   text: () => text(),
   series,
   several,
@@ -414,7 +429,7 @@ export const states: Record<string, () => Example> = {
       head: head(HOSTILE),
       target: HOSTILE,
       method: HOSTILE,
-      settings: [[HOSTILE, HOSTILE]],
+      settings: [[HOSTILE, HOSTILE, HOSTILE]],
       predictions: [{ label: HOSTILE, probability: 0.5, index: 0 }],
       parts: [{ ...PART, row_dim: { name: HOSTILE, size: 28 } }]
     }),

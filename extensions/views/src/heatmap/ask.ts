@@ -8,8 +8,6 @@ const TARGETS: Readonly<Record<string, string>> = {
   true: 'the true class',
   given: 'as given'
 };
-/** What Captum's settings are called where their own name says something else in this view. */
-const SETTINGS: Readonly<Record<string, string>> = { method: 'rule' };
 /** Stands for no choice. */
 const NONE = '';
 
@@ -24,7 +22,9 @@ export class Choices {
 
   /** The settings alone, for a file. */
   summary(state: HeatmapState): string {
-    return [state.method, ...state.settings.map(([name, value]) => `${name} ${value}`)].join(' · ');
+    return [state.method, ...state.settings.map(([name, value, label]) => `${label ?? name} ${value}`)].join(
+      ' · '
+    );
   }
 
   update(state: HeatmapState): void {
@@ -47,8 +47,13 @@ export class Choices {
       replace(this.row, h('b', {}, state.method));
       replace(
         this.settings,
-        ...state.settings.map(([name, value]) =>
-          h('span', { class: 'wb-figure' }, h('span', {}, name ?? ''), value ?? '')
+        ...state.settings.map(([name, value, label]) =>
+          h(
+            'span',
+            { class: 'wb-figure', title: inPython(name ?? '') },
+            h('span', {}, label ?? ''),
+            value ?? ''
+          )
         )
       );
       this.settings.hidden = false;
@@ -100,16 +105,20 @@ export class Choices {
   private setting(one: HeatmapSetting): HTMLElement {
     const send = (value: string): void => this.send({ type: 'setting', name: one.name, value });
     const testid = `wb-set-${one.name}`;
-    const label = SETTINGS[one.name] ?? one.name;
+    const { label } = one;
+    const title = [one.meaning, inPython(one.name)].filter(Boolean).join(' ');
     if (one.kind === 'choice') {
       const choices = one.choices.map(choice => [choice, choice] as const);
-      return select(label, choices, one.value, send, testid).element;
+      const made = select(label, choices, one.value, send, testid).element;
+      made.title = title;
+      return made;
     }
     if (one.kind === 'truth') {
       const on = one.value === 'True';
       return button(label, () => send(on ? 'False' : 'True'), {
         'aria-pressed': String(on),
-        'data-testid': testid
+        'data-testid': testid,
+        title
       });
     }
     const input = h('input', {
@@ -126,8 +135,13 @@ export class Choices {
       // A refused value is not what holds: the next state says what does.
       this.drawn = '';
     });
-    return h('label', { class: 'wb-field' }, h('span', {}, label), input);
+    return h('label', { class: 'wb-field', title }, h('span', {}, label), input);
   }
+}
+
+/** Whoever goes on in a program needs its name there. */
+function inPython(name: string): string {
+  return `In Python: ${name}`;
 }
 
 const NOTHING = { model: null, other: null, method: null, layer: null, target: null } as const;

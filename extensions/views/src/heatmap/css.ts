@@ -60,6 +60,7 @@ button.wb-heat-score:hover { background: var(--wb-sunk); }
 .wb-heat-sample canvas { width: 32px; height: auto; image-rendering: pixelated; border-radius: 2px; }
 .wb-heat-sample:hover { background: var(--wb-sunk); }
 .wb-heat-sample[aria-pressed='true'] { border-color: var(--wb-accent); }
+.wb-heat-sample[data-averaged] { border: 2px dashed var(--wb-accent); }
 .wb-heat-sample[data-wrong] { background: var(--wb-wrong-paper); }
 .wb-heat-cross { position: absolute; top: -3px; right: -3px; font-size: 9px; line-height: 12px; width: 12px; height: 12px; border-radius: 6px; text-align: center; background: var(--wb-wrong); color: var(--wb-paper); }
 .wb-board-top { display: flex; justify-content: space-between; gap: 8px 16px; align-items: center; flex-wrap: wrap; }

@@ -126,8 +126,12 @@ export class SampleStrip {
     this.wrong.hidden = !state.strip?.samples.some(one => one.wrong);
     // A mean is of no sample alone.
     const alone = this.wanted !== null || state.averaged === 0;
+    const averaged = new Set(alone ? [] : state.averaged_samples.map(String));
     for (const one of this.buttons) {
-      one.setAttribute('aria-pressed', String(alone && one.dataset['sample'] === String(sample)));
+      const index = one.dataset['sample'] ?? '';
+      one.setAttribute('aria-pressed', String(alone && index === String(sample)));
+      one.toggleAttribute('data-averaged', averaged.has(index));
+      one.setAttribute('aria-label', one.title + (averaged.has(index) ? ', one of those averaged' : ''));
     }
   }
 
