@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import copy
 import functools
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.attribution.base import Attribution
 from workbench.nn import Module
 from workbench.tensor import Tensor
 
-__all__ = ["Runs", "Stopped", "own_copy"]
+__all__ = ["Runs", "Stopped", "attempt", "own_copy"]
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Stopped(KeyboardInterrupt):
@@ -93,6 +98,24 @@ class Runs:
         self._rows += 1 if first is None else first.shape[0]
         if self._told is not None:
             self._told()
+
+
+def attempt(what: str, work: Callable[[], T]) -> tuple[T | None, str]:
+    """Return what `work` finds, or None and why it finds nothing.
+
+    It is the one place here that takes any error. Models, baselines and perturbations are other people's programs and
+    raise what they like; behind a question that a view asks in a thread nobody stands to whom it could be raised, and
+    a board would be left half full without a word. So the words of the error are the answer, shown where the picture
+    would be, and the log has the traceback. What ends a run, `Stopped` or Ctrl+C, is no error and goes through.
+
+    >>> attempt("a quotient", lambda: 1 / 0)
+    (None, 'ZeroDivisionError: division by zero')
+    """
+    try:
+        return work(), ""
+    except Exception as error:
+        logger.info("there is no answer to %s", what, exc_info=True)
+        return None, f"{type(error).__name__}: {error}"
 
 
 def own_copy(forward: Callable[..., Any], runs: Runs) -> Callable[..., Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -11,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from workbench.attribution.background import Runs, Stopped, own_copy
+from workbench.attribution.background import Runs, Stopped, attempt, own_copy
 from workbench.attribution.explain import METHODS, explain
 from workbench.attribution.method_settings import offered, takes, takes_layer
 from workbench.attribution.metrics.measures import MEASURES, Judged, measure
@@ -21,8 +20,6 @@ from workbench.base.dims import near_miss
 from workbench.base.listeners import Listeners
 
 __all__ = ["Board", "Column", "Figure", "Row", "compare"]
-
-logger = logging.getLogger(__name__)
 
 Standing = Literal["waiting", "running", "done", "refused", "stopped"]
 
@@ -241,7 +238,11 @@ class Board:
 
     def _work(self) -> None:
         try:
-            model = own_copy(self.model, self._runs)
+            model, trouble = attempt(f"a board of {self.title}", lambda: own_copy(self.model, self._runs))
+            if model is None:
+                for row in self.rows:
+                    row.standing, row.trouble = "refused", trouble
+                return
             for row in self.rows:
                 self._check()
                 row.standing = "running"
@@ -252,10 +253,6 @@ class Board:
             for row in self.rows:
                 if row.standing in ("waiting", "running"):
                     row.standing = "stopped"
-        except Exception as error:  # a model that cannot be copied: every row says so
-            logger.info("a board of %s could not be made", self.title, exc_info=True)
-            for row in self.rows:
-                row.standing, row.trouble = "refused", f"{type(error).__name__}: {error}"
         finally:
             self._seconds = self._runs.seconds
             self._ended.set()
@@ -267,10 +264,11 @@ class Board:
             raise Stopped("the board was stopped")
 
     def _fill(self, row: Row, model: Callable[..., Any]) -> None:
-        try:
-            result = self._explained(row.method, model, self.inputs, self.targets)
-        except Exception as error:  # whatever a method refuses is said in its row
-            row.standing, row.trouble = "refused", f"{type(error).__name__}: {error}"
+        result, trouble = attempt(
+            f"{row.method} on a board", lambda: self._explained(row.method, model, self.inputs, self.targets)
+        )
+        if result is None:
+            row.standing, row.trouble = "refused", trouble
             return
         row.figures["delta"] = _delta(result)
         row.figures["time"] = Figure(result.seconds)
@@ -289,10 +287,9 @@ class Board:
         row.standing = "done"
 
     def _measured(self, name: str, judged: Judged) -> Figure:
-        try:
-            mean = measure(name, judged).mean
-        except Exception as error:  # a measure that does not go with a method leaves its cell empty
-            return Figure(None, str(error))
+        mean, trouble = attempt(f"{name} on a board", lambda: measure(name, judged).mean)
+        if mean is None:
+            return Figure(None, trouble.partition(": ")[2])
         return Figure(mean) if math.isfinite(mean) else Figure(None, "it has no meaning here")
 
     def _judged(self, method: str, model: Callable[..., Any], result: AttributionResult) -> Judged:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.asking import Ask, Shown, Target, check_ask
-from workbench.attribution.background import Runs, Stopped, own_copy
+from workbench.attribution.background import Runs, Stopped, attempt, own_copy
 from workbench.attribution.explain import METHODS, explain
 from workbench.attribution.method_settings import takes, takes_layer
 from workbench.attribution.quadrature import METHODS as RULES
@@ -24,8 +23,6 @@ from workbench.nn import Module
 from workbench.tensor import Tensor
 
 __all__ = ["Study"]
-
-logger = logging.getLogger(__name__)
 
 Array = np.ndarray[Any, Any]
 
@@ -349,29 +346,27 @@ class Study:
             self.asked = self.shown.ask
 
     def _answer(self, asked: Ask, runs: Runs) -> tuple[Shown | None, str]:
-        try:
+        def work() -> Shown:
             model = own_copy(self.models[asked.model], runs)
             self._predict(asked, model)
             found = self._explain(asked, model, runs)
             beside, trouble = None, ""
             if asked.other is not None:
-                beside, trouble = self._beside(asked, runs)
-            return Shown(asked, found, tuple(range(len(asked.samples))), beside, trouble), ""
+                beside, trouble = self._beside(asked, asked.other, runs)
+            return Shown(asked, found, tuple(range(len(asked.samples))), beside, trouble)
+
+        try:
+            return attempt(f"a question about {self.title}", work)
         except Stopped:
             return None, "stopped before there was anything to show"
-        except Exception as error:  # whatever a model or a method raises is said in the view
-            logger.info("a question about %s has no answer", self.title, exc_info=True)
-            return None, f"{type(error).__name__}: {error}"
 
-    def _beside(self, asked: Ask, runs: Runs) -> tuple[AttributionResult | None, str]:
-        assert asked.other is not None
+    def _beside(self, asked: Ask, other: str, runs: Runs) -> tuple[AttributionResult | None, str]:
         # The same classes as the first: two answers to two questions cannot be compared.
-        fixed = replace(asked, model=asked.other)
-        try:
-            model = own_copy(self.models[asked.other], runs)
-            return self._explain(fixed, model, runs, self._targets(asked)), ""
-        except Exception as error:  # one model may refuse what the other can do
-            return None, f"{type(error).__name__}: {error}"
+        fixed = replace(asked, model=other)
+        return attempt(
+            f"a question about {other}",
+            lambda: self._explain(fixed, own_copy(self.models[other], runs), runs, self._targets(asked)),
+        )
 
     def _explain(
         self, asked: Ask, model: Callable[..., Any], runs: Runs, targets: Any = None
