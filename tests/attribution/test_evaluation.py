@@ -221,3 +221,21 @@ def test_explain_takes_a_method_with_another_inside() -> None:
     assert result.method == "Noise Tunnel" and result.attributions.names == x.names and result.code == ""
     named = explain(model, x, 3, method="smooth_grad", nt_samples=2)
     assert named.attributions.shape == x.shape
+
+
+def test_a_noise_tunnel_that_is_stopped_answers_with_the_copies_that_are_done() -> None:
+    seen: list[int] = []
+
+    def model(x: Any) -> Any:
+        seen.append(x.shape[0])
+        if len(seen) == 2:
+            method.stop()
+        return (x * wb.tensor([2.0, -3.0])).sum(1)
+
+    method = NoiseTunnel(Saliency(model))
+    with pytest.warns(InterruptedWarning, match=r"NoiseTunnel was stopped after \d+% of its rows"):
+        found = method.attribute(wb.ones(2, 2), nt_samples=1000, abs=False)
+    assert found.tolist() == [[2, -3], [2, -3]]
+    assert method.interrupted and sum(seen) <= 512
+    assert method.attribute(wb.ones(2, 2), nt_samples=4, abs=False).tolist() == [[2, -3], [2, -3]]
+    assert not method.interrupted

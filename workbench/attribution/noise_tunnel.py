@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from workbench.attribution.arguments import Over, Question, ask, summed
-from workbench.attribution.base import Answer, Attribution, in_groups
+from workbench.attribution.base import Answer, Attribution, InterruptedWarning, in_groups, warn_of
 from workbench.attribution.drawing import check_count, normals, numbers_below, spreads
+from workbench.attribution.evaluation import MOST_ROWS, Stopped
 from workbench.attribution.saliency import Saliency
 from workbench.core.value import new
 from workbench.tensor import Tensor
@@ -52,6 +54,7 @@ class NoiseTunnel(Attribution):
             )
         super().__init__(attribution_method.forward_func)
         self.attribution_method = attribution_method
+        self._stopped, self._share = False, 1.0
         self.multiplies_by_inputs = attribution_method.multiplies_by_inputs
 
     def has_convergence_delta(self) -> bool:
@@ -87,19 +90,46 @@ class NoiseTunnel(Attribution):
         deltas: list[Array] = []
         sums: list[Array] = []
         squares: list[Array] = []
+        self._stopped, done = False, 0
         for copies in runs:
             given = self._noisy(question, copies, stdevs)
             further = _repeated_settings(kwargs, question, copies, draw_baseline_from_distrib)
-            found = self.attribution_method.attribute(given[0] if question.single else given, **further)
+            found = self._explained(given[0] if question.single else given, further, first=not done)
+            if found is None:
+                break
+            done += copies
             if wants_delta:
                 found, delta = found
                 deltas.append(delta.numpy())
             each = [one.reshape(question.samples, copies, *one.shape[1:]) for one in shape.flat(found)]
             _add(sums, [one.sum(axis=1, dtype=np.float64) for one in each])
             _add(squares, [np.square(one, dtype=np.float64).sum(axis=1) for one in each])
-        arrays = _together(nt_type, [one / nt_samples for one in sums], [one / nt_samples for one in squares])
+            if self._stopped:
+                break
+        self.interrupted, self._share = self._stopped, done / nt_samples
+        warn_of(type(self).__name__, Answer([], interrupted=self.interrupted, progress=self._share))
+        arrays = _together(nt_type, [one / done for one in sums], [one / done for one in squares])
         attributions = shape.restored(arrays, over, type(self).__name__)
         return (attributions, new(np.concatenate(deltas))) if wants_delta else attributions
+
+    def stop(self) -> None:
+        """End what runs after its current batch: the answer is of the copies that are done."""
+        self._stopped = True
+        self.attribution_method.stop()
+
+    def _explained(self, given: Any, settings: dict[str, Any], first: bool) -> Any:
+        """Return the attributions of some copies; None where they were cut short and there are others."""
+        try:
+            with warnings.catch_warnings(action="ignore", category=InterruptedWarning):
+                found = self.attribution_method.attribute(given, **settings)
+        except Stopped:
+            if first:
+                raise
+            found, self._stopped = None, True
+        if self.attribution_method.interrupted:
+            self._stopped = True
+            return found if first else None
+        return found
 
     def _runs(
         self, question: Question, nt_type: Any, nt_samples: Any, size: int | None, stdevs: Any
@@ -113,7 +143,9 @@ class NoiseTunnel(Attribution):
         check_count(nt_samples, "nt_samples", method)
         spreads(stdevs, len(question.inputs), method)
         if size is None:
-            size = max(1, MOST_BYTES // sum(one.payload.nbytes for one in question.inputs))
+            # About as many rows as go through a model at once: a run that is stopped loses no more than that.
+            size = MOST_BYTES // sum(one.payload.nbytes for one in question.inputs)
+            size = max(1, min(size, MOST_ROWS // question.samples))
         check_count(size, "nt_samples_batch_size", method)
         size = min(size, nt_samples)
         whole, rest = divmod(nt_samples, size)
@@ -143,17 +175,23 @@ class NoiseTunnel(Attribution):
             settings["baselines"] = tuple(question.tensors(question.baselines))
             if question.single:
                 (settings["baselines"],) = settings["baselines"]
-        found = self.attribute(
-            question.inputs[0] if question.single else question.inputs,
-            nt_type,
-            nt_samples,
-            stdevs=stdevs,
-            additional_forward_args=question.extra or None,
-            **settings,
-        )
+        with warnings.catch_warnings(action="ignore", category=InterruptedWarning):  # said by who asked
+            found = self.attribute(
+                question.inputs[0] if question.single else question.inputs,
+                nt_type,
+                nt_samples,
+                stdevs=stdevs,
+                additional_forward_args=question.extra or None,
+                **settings,
+            )
         shape = _Shape()
-        arrays = shape.flat(found)
-        return Answer(arrays, names=shape.names, groups=shape.groups)
+        return Answer(
+            shape.flat(found),
+            names=shape.names,
+            groups=shape.groups,
+            interrupted=self._stopped,
+            progress=self._share,
+        )
 
 
 class SmoothGrad(NoiseTunnel):
