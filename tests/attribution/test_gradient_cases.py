@@ -138,7 +138,7 @@ def test_grad_cam_of_channels() -> None:
     whole = LayerGradCam(model, "0").attribute(x, attr_dim_summation=False)
     close(whole, [[[[1, 2], [3, 4]], [[-2, -4], [-6, -8]]]])
     with pytest.raises(TypeError, match=r"grad_kwargs are further arguments of PyTorch's autograd\.grad"):
-        LayerGradCam(model, "0").attribute(x, grad_kwargs={"materialize_grads": True})
+        LayerGradCam(model, "0").attribute(x, grad_kwargs={"create_graph": True})
 
 
 def test_whole_numbers_are_explained_by_the_layer_that_looks_them_up() -> None:

@@ -198,7 +198,7 @@ def test_coefficients_leave_a_place_for_gaps() -> None:
             wb.DimensionError,
             r"a feature mask of shape \[1, 2\] does not go with",
         ),
-        (lambda: wb.tensor([[0.0, 1.0, 2.0]]), wb.DTypeError, "its values are whole numbers; got float32"),
+        (lambda: wb.tensor([[0.0, 1.0, 1.5]]), wb.DTypeError, "its values are whole numbers; got float32"),
         (lambda: [[0, 1, 2]], TypeError, "a feature mask is a tensor of whole numbers, got list"),
         (lambda: (wb.tensor([0]), wb.tensor([0])), wb.DimensionError, "2 feature masks for 1 inputs"),
     ],

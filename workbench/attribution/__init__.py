@@ -15,6 +15,7 @@ from workbench.attribution.base import (
     ConvergenceWarning,
     GradientAttribution,
     InterruptedWarning,
+    PerturbationAttribution,
 )
 from workbench.attribution.board import Board, compare
 from workbench.attribution.deep_lift import DeepLift, DeepLiftShap
@@ -28,6 +29,7 @@ from workbench.attribution.embeddings import (
 from workbench.attribution.evaluation import Forecast
 from workbench.attribution.explain import explain
 from workbench.attribution.generation.attribution import LLMAttribution, LLMGradientAttribution
+from workbench.attribution.generation.baselines import ProductBaselines
 from workbench.attribution.generation.inputs import InterpretableInput, TextTemplateInput, TextTokenInput
 from workbench.attribution.generation.result import LLMAttributionResult
 from workbench.attribution.gradient_shap import GradientShap
@@ -91,6 +93,19 @@ from workbench.attribution.propagation.lrp_rules import (
 from workbench.attribution.result import AttributionResult
 from workbench.attribution.saliency import Saliency
 from workbench.attribution.study import Study
+from workbench.attribution.summaries import (
+    MSE,
+    ClassSummarizer,
+    CommonStats,
+    Count,
+    Max,
+    Mean,
+    Min,
+    StdDev,
+    Sum,
+    Summarizer,
+    Var,
+)
 from workbench.base.public import words
 
 __all__ = [
@@ -163,6 +178,19 @@ __all__ = [
     "NeuronIntegratedGradients",
     "NoiseTunnel",
     "Occlusion",
+    "ProductBaselines",
+    "Var",
+    "Summarizer",
+    "Sum",
+    "StdDev",
+    "Min",
+    "Mean",
+    "Max",
+    "Count",
+    "CommonStats",
+    "ClassSummarizer",
+    "MSE",
+    "PerturbationAttribution",
     "Ridge",
     "Saliency",
     "SegmentationScores",

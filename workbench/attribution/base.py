@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -22,6 +21,7 @@ __all__ = [
     "ConvergenceWarning",
     "GradientAttribution",
     "InterruptedWarning",
+    "PerturbationAttribution",
     "check_finite",
     "named",
     "tolerance_of",
@@ -70,7 +70,7 @@ class Answer:
     """float64 [N · draws]: the delta of each draw, sample by sample, where a method draws."""
 
 
-class Attribution(ABC):
+class Attribution:
     """A way to say how much each value of an input contributed to one number of a model's output.
 
     `forward_func` is a module, or any function from inputs [N, …] to outputs [N, …]. A module runs in evaluation mode,
@@ -79,7 +79,8 @@ class Attribution(ABC):
 
     A method has a `name`, `attribute` with the arguments of its equation, which makes a question of them
     (`workbench.attribution.arguments.ask`), and `_compute`, which answers it: its rows go through the model by an
-    `Evaluation`, which `evaluation` makes.
+    `Evaluation`, which `evaluation` makes. One that answers in `attribute` by itself needs no more than that, and is
+    known to views and boards by nothing else.
 
     Raises:
         TypeError: `forward_func` cannot be called.
@@ -105,6 +106,8 @@ class Attribution(ABC):
             )
         self.forward_func = forward_func
         self._running: list[Evaluation] = []
+        self.interrupted = False
+        """Whether the last run was ended before its last row."""
 
     @property
     def forward(self) -> Callable[..., Any]:
@@ -122,9 +125,12 @@ class Attribution(ABC):
             ValueError: inputs or baselines hold NaN or infinite values, or gradients came out so.
         """
         check_finite(question)
+        self.interrupted = False
         try:
             with evaluating(self.forward):
-                return self._compute(question, **settings)
+                found = self._compute(question, **settings)
+            self.interrupted = found.interrupted
+            return found
         finally:
             self._running.clear()
 
@@ -170,6 +176,16 @@ class Attribution(ABC):
             max((one.bytes for one in planned), default=0),
         )
 
+    @classmethod
+    def get_name(cls) -> str:
+        """Return what the method is called.
+
+        >>> import workbench as wb
+        >>> wb.attribution.IntegratedGradients.get_name()
+        'Integrated Gradients'
+        """
+        return getattr(cls, "name", cls.__name__)
+
     def has_convergence_delta(self) -> bool:
         """Return whether the method promises that attributions add up, and says by how much they do not."""
         return False
@@ -212,13 +228,22 @@ class Attribution(ABC):
         assert delta is not None
         return found, new(delta)
 
-    @abstractmethod
     def _compute(self, question: Question, **settings: Any) -> Answer:
         """Return the answer to a checked question; the model is in evaluation mode."""
+        raise TypeError(
+            f"{type(self).__name__} answers in attribute() alone, it has no _compute() to be asked by"
+        )
 
 
 class GradientAttribution(Attribution):
     """A method that reads gradients: inputs are floating point, and the model must be differentiable."""
+
+
+class PerturbationAttribution(Attribution):
+    """A method that asks for outputs alone: inputs are of any numbers, and nothing need be differentiable."""
+
+    takes_any_type = True
+    multiplies_by_inputs = True
 
 
 def named(question: Question, answer: Answer, over: Over = None) -> Any:

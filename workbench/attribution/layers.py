@@ -25,6 +25,7 @@ from workbench.fx import Node as FxNode
 from workbench.graph.blocks import Node, Value
 from workbench.graph.interpreter import tapped
 from workbench.nn import Module
+from workbench.ops.shape.join import stack
 from workbench.tensor import Tensor
 
 __all__ = ["Layer", "LayerForward", "NeuronForward", "Taken", "find_layer", "run_layers", "select_neuron"]
@@ -299,7 +300,8 @@ class NeuronForward:
     """A model as a function from inputs to one neuron of a layer, [rows]: what methods of neurons explain.
 
     `selector` is the neuron's place in the layer's value after the samples: a whole number, a tuple of whole numbers
-    and slices (over which is summed), or a function from what the layer gives to one number a row, [rows].
+    and slices (over which is summed), or a function from what the layer gives to one number a row, [rows]; one that
+    sums up whatever it is given is asked row by row.
 
     Raises, when it is called:
         DimensionError: the selector does not pick one number a row.
@@ -324,11 +326,20 @@ class NeuronForward:
         return select_neuron(self.method, taken.values, self.selector, self.layer.name)
 
 
+def _row_by_row(selector: Callable[..., Any], values: Sequence[Tensor]) -> Tensor:
+    """Return what a selector makes of each row alone, [rows]: one number of a batch would mix its samples."""
+    rows = [[one[row : row + 1] for one in values] for row in range(values[0].shape[0])]
+    found: Tensor = stack([selector(one[0] if len(one) == 1 else tuple(one)) for one in rows])
+    return found
+
+
 def select_neuron(method: str, values: Sequence[Tensor], selector: Any, name: str) -> Tensor:
     """Return a neuron's value of each row, [rows], from what its layer gives."""
     if callable(selector):
         found = selector(values[0] if len(values) == 1 else tuple(values))
-        if not isinstance(found, Tensor) or found.ndim == 0 or found.numel() != values[0].shape[0]:
+        if isinstance(found, Tensor) and found.ndim == 0:
+            found = _row_by_row(selector, values)
+        if not isinstance(found, Tensor) or found.numel() != values[0].shape[0]:
             shape = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
             raise DimensionError(
                 f"the selector of a neuron returns one number a row, {values[0].shape[0]} here, it returned {shape}",
@@ -347,6 +358,9 @@ def select_neuron(method: str, values: Sequence[Tensor], selector: Any, name: st
                 f"{method}: neuron_selector is a whole number, a tuple of whole numbers and slices, or a function; got "
                 f"{one!r}"
             )
+    if len(places) < value.ndim - 1 and all(size == 1 for size in value.shape[1 + len(places) :]):
+        # Dims of one entry leave no choice.
+        places = (*places, *(0,) * (value.ndim - 1 - len(places)))
     if len(places) != value.ndim - 1:
         raise DimensionError(
             f"a neuron_selector of {len(places)} indices does not pick a neuron of layer {name!r}, whose shape is "

@@ -9,7 +9,9 @@ import numpy as np
 
 from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, GradientAttribution, total_of
+from workbench.attribution.modes import modules_behind
 from workbench.attribution.propagation.composites import composite_of
+from workbench.attribution.propagation.lrp_rules import PropagationRule
 from workbench.attribution.propagation.relevance import Relevance
 from workbench.attribution.propagation.runs import relevance_of
 from workbench.core.value import new
@@ -29,6 +31,11 @@ class LRP(GradientAttribution):
     ``(op, first) -> rule``. Relevance is conserved but for what biases take, which the delta shows, and for what ε
     takes. With `softmax` "constant" the weights of a softmax take no part; with "taylor" they have AttnLRP's rule.
 
+    Raises:
+        TypeError: `model` cannot be called, a module has something else than a rule as its ``rule``, or `composite`
+            is none.
+        ValueError: there is no composite of that name, or `softmax` is another word.
+
     Source: Bach et al. (2015); Montavon et al. (2019); Achtibat et al. (2024).
 
     >>> import workbench as wb
@@ -44,6 +51,7 @@ class LRP(GradientAttribution):
         self, model: Callable[..., Any], *, composite: Any = "epsilon", softmax: str = "constant"
     ) -> None:
         super().__init__(model)
+        _check_rules(model, type(self).__name__)
         self.composite = composite_of(composite, type(self).__name__)
         if softmax not in ("constant", "taylor"):
             raise ValueError(f'{type(self).__name__}: softmax is "constant" or "taylor", got {softmax!r}')
@@ -101,3 +109,15 @@ class LRP(GradientAttribution):
 
     def _run(self) -> Relevance:
         return Relevance(type(self).__name__, self.composite, self.softmax)
+
+
+def _check_rules(model: Callable[..., Any], method: str) -> None:
+    """Raise TypeError where a module has something as its ``rule`` that would be passed over."""
+    for root in modules_behind(model):
+        for name, module in root.named_modules():
+            rule = getattr(module, "rule", None)
+            if rule is not None and not isinstance(rule, PropagationRule):
+                raise TypeError(
+                    f"{method}: the rule of module {name or 'model'!r} is {rule!r}: it is a rule of relevance, such as "
+                    "wb.attribution.EpsilonRule(), or None"
+                )

@@ -21,8 +21,9 @@ Target = Array | None
 def parse_target(target: Any, samples: int, method: str) -> Target:
     """Return a target in its one form.
 
-    A target is an int, a tuple of ints (one for each dim of the output after the first), a tensor or an array of ints
-    (one a sample, or one for all), or a list with an int or a tuple for each sample.
+    A target is an int, a tuple of ints (one for each dim of the output after the first; last dims of one entry may be
+    left away), a tensor or an array of ints (one a sample, or one for all), or a list with an int or a tuple for each
+    sample.
 
     Raises:
         DTypeError: a target is not a whole number.
@@ -107,6 +108,9 @@ def select(
             )
         return (each, *(np.zeros_like(each) for _ in sizes))
     places = target[rows]
+    if places.shape[1] < len(sizes) and all(size == 1 for size in sizes[places.shape[1] :]):
+        # Dims of one entry leave no choice.
+        places = np.pad(places, ((0, 0), (0, len(sizes) - places.shape[1])))
     if places.shape[1] != len(sizes):
         raise DimensionError(
             f"a target of {places.shape[1]} indices does not pick one number a sample of an output of shape "

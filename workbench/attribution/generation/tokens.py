@@ -33,7 +33,10 @@ def numbers_of(tokenizer: Any, text: str, special: bool = True) -> list[int]:
     plain = not special and "add_special_tokens" in inspect.signature(tokenizer.encode).parameters
     found = tokenizer.encode(text, add_special_tokens=False) if plain else tokenizer.encode(text)
     found = getattr(found, "ids", found)
-    return [int(one) for one in (found.tolist() if isinstance(found, Tensor) else found)]
+    found = found.tolist() if isinstance(found, Tensor) else list(found)
+    # Some give a batch of one text, as a model takes it.
+    found = found[0] if len(found) == 1 and isinstance(found[0], Sequence) else found
+    return [int(one) for one in found]
 
 
 def tokens_of(tokenizer: Any, numbers: Iterable[int]) -> list[str]:

@@ -87,9 +87,17 @@ class InfluenceFunctionBase(DataInfluence):
         self._names = [names[id(one)] for one in self._parameters]
 
     def compute_intermediate_quantities(
-        self, inputs_dataset: Any, aggregate: bool = False, show_progress: bool = False, test: bool = False
+        self,
+        inputs_dataset: Any,
+        aggregate: bool = False,
+        show_progress: bool = False,
+        return_on_cpu: bool = True,
+        test: bool = False,
     ) -> Tensor:
-        """Return vectors whose products are influences, [input, direction]; their sum if `aggregate`."""
+        """Return vectors whose products are influences, [input, direction]; their sum if `aggregate`.
+
+        `return_on_cpu` is Captum's word, and all are in main memory here.
+        """
         loss_fn = self.test_loss_fn if test else self.loss_fn
         with evaluating(self.model):
             batches = batches_of(self.get_name(), inputs_dataset, show_progress)

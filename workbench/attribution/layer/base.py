@@ -133,10 +133,15 @@ class LayerRuns:
         return f"{what} of layers {', '.join(layer.name for layer in self.layers)}"
 
 
+SAID_ALREADY = frozenset({"allow_unused", "materialize_grads"})
+"""Keywords that ask for what is done anyway: of several layers one that the output does not rest on has zeros."""
+
+
 def check_no_keywords(grad_kwargs: Any, method: str) -> None:
-    """Raise TypeError where keywords for PyTorch's ``autograd.grad`` were given."""
-    if grad_kwargs:
+    """Raise TypeError where keywords for PyTorch's ``autograd.grad`` were given that would change the answer."""
+    others = sorted(set(grad_kwargs or ()) - SAID_ALREADY)
+    if others:
         raise TypeError(
             f"{method}: grad_kwargs are further arguments of PyTorch's autograd.grad, and no method needs any here; "
-            f"leave them out, got {sorted(grad_kwargs)}"
+            f"leave them out, got {others}"
         )

@@ -30,6 +30,10 @@ Array = np.ndarray[Any, Any]
 class LayerDeepLift(LayerAttribution, GradientAttribution):
     """What the difference of each of a layer's values from those of a baseline contributed: see `DeepLift`.
 
+    Raises:
+        TypeError: `model` cannot be called, or `layer` is a list, or nothing that can be found.
+        ValueError: the model has no such layer.
+
     >>> import workbench as wb
     >>> model = wb.nn.Sequential(wb.nn.ReLU(), wb.nn.Flatten())
     >>> LayerDeepLift(model.eval(), "0").attribute(wb.tensor([[3.0, -2.0]]), target=0).tolist()
@@ -41,6 +45,10 @@ class LayerDeepLift(LayerAttribution, GradientAttribution):
     """The method of the whole model."""
 
     def __init__(self, model: Callable[..., Any], layer: Any, multiply_by_inputs: bool = True) -> None:
+        if isinstance(layer, list):
+            raise TypeError(
+                f"{type(self).__name__} explains by one layer, got a list of {len(layer)}; ask once for each"
+            )
         super().__init__(model, layer)
         self.multiplies_by_inputs = bool(multiply_by_inputs)
 

@@ -49,17 +49,34 @@ class LayerLRP(LayerAttribution, LRP):
     ) -> Any:
         """Return the relevance, of the layer's shape and names, and with `return_convergence_delta` the deltas [N].
 
+        Of a list of layers both are lists, with one entry a layer.
+
         Raises as `LRP.attribute` does; ValueError where the layer does not run, or several times.
         """
         question = ask(type(self).__name__, inputs, None, target, additional_forward_args)
-        answer = self.answer(question, attribute_to_layer_input=attribute_to_layer_input, memory=memory)
-        return self.respond(question, answer, over, return_convergence_delta)
+        found = []
+        for number in range(len(self.layers(attribute_to_layer_input))):
+            answer = self.answer(
+                question,
+                attribute_to_layer_input=attribute_to_layer_input,
+                memory=memory,
+                layer_number=number,
+            )
+            found.append(self.respond(question, answer, over, return_convergence_delta))
+        if not self.listed:
+            return found[0]
+        return tuple(map(list, zip(*found, strict=True))) if return_convergence_delta else found
 
     def _compute(  # type: ignore[override]
-        self, question: Question, attribute_to_layer_input: bool = False, memory: int | str | None = None
+        self,
+        question: Question,
+        attribute_to_layer_input: bool = False,
+        memory: int | str | None = None,
+        layer_number: int = 0,
     ) -> Answer:
         evaluation = self.evaluation(question, memory)
-        layer = self.layers(attribute_to_layer_input)[0]
+        # Of several layers each has a run of its own: relevance that one is given goes on to those before it.
+        layer = self.layers(attribute_to_layer_input)[layer_number]
         names: list[tuple[Any, ...]] = []
 
         def run(values: Sequence[Array], rows: Array) -> list[Array]:

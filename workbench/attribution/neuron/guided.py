@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from workbench.attribution.arguments import Over, Question, ask
@@ -17,6 +18,11 @@ class _Rectifying(NeuronAttribution, GradientAttribution):
 
     kind: ClassVar[Any]
     """The method of the whole model."""
+
+    def __init__(
+        self, model: Callable[..., Any], layer: Any, device_ids: Sequence[int] | None = None
+    ) -> None:
+        super().__init__(model, layer, device_ids)
 
     def attribute(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.arguments import Over, Question
-from workbench.attribution.base import Answer, Attribution
+from workbench.attribution.base import Answer, PerturbationAttribution
 from workbench.attribution.perturbation.asking import ask_any
 from workbench.attribution.perturbation.features import Features, features_of
 from workbench.attribution.perturbation.trials import Trials
@@ -18,7 +18,7 @@ __all__ = ["FeatureAblation", "answer_of", "one_a_number", "shared_masks"]
 Array = np.ndarray[Any, Any]
 
 
-class FeatureAblation(Attribution):
+class FeatureAblation(PerturbationAttribution):
     r"""What the output loses when a feature is replaced by its baseline.
 
     .. math:: A_i = F(x) - F(x_{i \leftarrow b})
@@ -34,9 +34,7 @@ class FeatureAblation(Attribution):
     [[6.0, 6.0, 6.0]]
     """
 
-    takes_any_type = True
     name = "Feature ablation"
-    multiplies_by_inputs = True
     use_weights = False
     """Kept for programs that set it: here no value is in two features, so that there is nothing to weigh."""
 

@@ -154,12 +154,14 @@ def _checked(method: str, mask: Any, value: Tensor) -> Array:
             f"{method}: a feature mask is a tensor of whole numbers, got {type(mask).__name__}; wb.feature_mask or "
             "wb.tensor(...) makes one"
         )
-    if mask.dtype.kind not in "iub":
+    given = mask.detach().numpy(force=True)
+    # Whole numbers in a type of floats are whole numbers.
+    if mask.dtype.kind not in "iub" and not (given.dtype.kind == "f" and (given == np.rint(given)).all()):
         raise DTypeError(
             f"{method}: a feature mask numbers the features, its values are whole numbers; got {mask.dtype.name}. Cast "
             "it, mask.long()"
         )
-    found = mask.detach().numpy(force=True).astype(np.int64)
+    found = given.astype(np.int64)
     if any(mask.names) and any(value.names):
         found = _by_names(method, found, mask, value)
     elif found.ndim < value.ndim:

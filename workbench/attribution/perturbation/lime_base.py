@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.arguments import Question
-from workbench.attribution.base import Answer, Attribution
+from workbench.attribution.base import Answer, PerturbationAttribution
 from workbench.attribution.evaluation import Evaluation
 from workbench.attribution.perturbation.asking import ask_any
 from workbench.attribution.perturbation.linear_models import LinearModel
@@ -37,7 +37,7 @@ def fitted(model: Any, features: Array, outputs: Array, weights: Array) -> Array
     return np.asarray(found.detach().numpy(force=True) if isinstance(found, Tensor) else found).reshape(-1)
 
 
-class LimeBase(Attribution):
+class LimeBase(PerturbationAttribution):
     r"""The coefficients of a small model that agrees with the large one on perturbed inputs near the one explained.
 
     .. math:: \min_g \sum_z \pi(x, z) \left(F(z) - g(z')\right)^2 + \Omega(g)
@@ -55,7 +55,6 @@ class LimeBase(Attribution):
         TypeError: a function that is needed is missing.
     """
 
-    takes_any_type = True
     name = "LIME"
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.arguments import Over, Question
-from workbench.attribution.base import Answer, Attribution
+from workbench.attribution.base import Answer, PerturbationAttribution
 from workbench.attribution.perturbation.ablation import answer_of, one_a_number
 from workbench.attribution.perturbation.asking import ask_any
 from workbench.attribution.perturbation.trials import Trials
@@ -16,7 +16,7 @@ from workbench.attribution.perturbation.windows import usual_windows, windows_of
 __all__ = ["Occlusion"]
 
 
-class Occlusion(Attribution):
+class Occlusion(PerturbationAttribution):
     r"""What the output loses on average when a window that covers a value is replaced by its baseline.
 
     .. math:: A_i = \frac{1}{|\{w \ni i\}|} \sum_{w \ni i} F(x) - F(x_{w \leftarrow b})
@@ -29,9 +29,7 @@ class Occlusion(Attribution):
     [[3.0, 4.0, 5.0]]
     """
 
-    takes_any_type = True
     name = "Occlusion"
-    multiplies_by_inputs = True
 
     def attribute(
         self,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.arguments import Over, Question
-from workbench.attribution.base import Answer, Attribution
+from workbench.attribution.base import Answer, PerturbationAttribution
 from workbench.attribution.perturbation.ablation import answer_of, one_a_number, shared_masks
 from workbench.attribution.perturbation.asking import ask_any
 from workbench.attribution.perturbation.features import Features, features_of
@@ -45,7 +45,7 @@ def permute_feature(x: Tensor, feature_mask: Tensor) -> Tensor:
     return found
 
 
-class FeaturePermutation(Attribution):
+class FeaturePermutation(PerturbationAttribution):
     r"""What each output loses when a feature's values are permuted among the samples of the batch.
 
     .. math:: A_{n,i} = F(x)_n - F(x_{i \leftarrow \pi(x_i)})_n
@@ -61,7 +61,6 @@ class FeaturePermutation(Attribution):
     [[-1.0, 0.0], [1.0, 0.0]]
     """
 
-    takes_any_type = True
     name = "Feature permutation"
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.arguments import Over, Question
-from workbench.attribution.base import Answer, Attribution
+from workbench.attribution.base import Answer, PerturbationAttribution
 from workbench.attribution.perturbation.ablation import answer_of, shared_masks
 from workbench.attribution.perturbation.asking import ask_any
 from workbench.attribution.perturbation.features import Features, features_of
@@ -27,10 +27,8 @@ MOST_FEATURES = 24
 """More than so many features are refused: 16.8 million evaluations."""
 
 
-class _Shapley(Attribution):
+class _Shapley(PerturbationAttribution):
     """What both ways share: attributions by coalitions of features, the others being at their baselines."""
-
-    multiplies_by_inputs = True
 
     def _prepared(
         self,
@@ -74,7 +72,6 @@ class ShapleyValueSampling(_Shapley):
     [[2.0, 6.0, 0.0]]
     """
 
-    takes_any_type = True
     name = "Shapley value sampling"
 
     def attribute(
@@ -165,7 +162,6 @@ class ShapleyValues(_Shapley):
     [[3.0, 3.0, 0.0]]
     """
 
-    takes_any_type = True
     name = "Shapley values"
 
     def attribute(

@@ -40,7 +40,7 @@ class Windows:
         for row, (window, sample) in enumerate(zip(windows.tolist(), samples.tolist(), strict=True)):
             which, place = self.places[window]
             start = starts[which]
-            rows[which][row][place] = start[sample if len(start) > 1 else 0][place]
+            rows[which][(row, *place)] = start[(sample if len(start) > 1 else 0, *place)]
         return rows
 
     def averaged(self, values: Array) -> list[Array]:
