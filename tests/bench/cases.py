@@ -15,6 +15,7 @@ import workbench as wb
 from tests.bench.attribution_cases import attribution_cases
 from tests.bench.compiled_cases import compiled_cases
 from tests.bench.data_cases import data_cases
+from tests.bench.embedding_cases import embedding_cases
 from tests.bench.file_cases import file_cases
 from tests.bench.graph_cases import graph_cases
 from tests.bench.measure import Case, Work
@@ -209,6 +210,7 @@ def cases() -> Iterator[Case]:
     yield from small_cases()
     yield from small_call_cases()
     yield from data_cases()
+    yield from embedding_cases()
     yield from graph_cases()
     yield from compiled_cases()
     yield from attribution_cases()

@@ -37,6 +37,30 @@ def test_positions_are_those_of_the_svd(count: int, features: int) -> None:
     np.testing.assert_allclose(found.components @ found.components.T, np.eye(kept), atol=1e-10)
 
 
+def test_many_floats_are_multiplied_in_their_own_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = random(4000, 12) + np.float32(1000)
+    expected = PCA(3).fit(points)
+    positions = expected.transform(points)
+    monkeypatch.setattr(pca, "SINGLE", 0)
+    monkeypatch.setattr(pca, "CHUNK", 1000)
+    found = PCA(3)
+    np.testing.assert_allclose(found.fit_transform(points), positions, atol=2e-3)
+    np.testing.assert_allclose(found.explained_variance_ratio, expected.explained_variance_ratio, rtol=1e-5)
+    flat = np.outer(np.arange(100, dtype=np.float32), np.float32([1, 2, 2]))
+    assert PCA(3).fit(flat).rank == 1
+
+
+@pytest.mark.parametrize("shape", [(300, 20), (20, 300)])
+def test_randomized_components_are_nearly_those_that_are_exact(shape: tuple[int, int]) -> None:
+    generator = np.random.default_rng(4)
+    strong = generator.standard_normal((shape[0], 3)) @ generator.standard_normal((3, shape[1])) * 4
+    points = strong + generator.standard_normal(shape) * 0.1
+    exact, near = PCA(3).fit(points), PCA(3, solver="randomized").fit(points)
+    np.testing.assert_allclose(near.components, exact.components, atol=1e-4)
+    np.testing.assert_allclose(near.explained_variance, exact.explained_variance, rtol=1e-6)
+    np.testing.assert_array_equal(near.components, PCA(3, solver="randomized").fit(points).components)
+
+
 def test_shares_of_the_variance_are_of_all_of_it() -> None:
     points = random(100, 5)
     whole = PCA(5).fit(points)
@@ -142,6 +166,8 @@ def test_impossible_numbers_of_components(count: object) -> None:
 def test_a_matrix_too_large_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pca, "MOST_FEATURES", 4)
     with pytest.raises(
-        ValueError, match="6 points of 5 features take eigenvectors of a matrix of 5 rows; at most 4"
+        ValueError,
+        match=r"6 points of 5 features take eigenvectors of a matrix of 5 rows; at most 4\..*randomized",
     ):
         PCA(2).fit(random(6, 5))
+    assert PCA(2, solver="randomized").fit(random(6, 5)).rank == 2

@@ -7,6 +7,7 @@ from workbench.data.archive import DataError, read_arrays
 from workbench.data.assets import asset
 from workbench.data.collate import default_collate, default_convert
 from workbench.data.combine import StackDataset, Subset, random_split
+from workbench.data.common_words import Words, common_words
 from workbench.data.dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset
 from workbench.data.digits import Digits, digits
 from workbench.data.distributed_sampler import DistributedSampler
@@ -51,9 +52,11 @@ __all__ = [
     "SubsetRandomSampler",
     "TensorDataset",
     "WeightedRandomSampler",
+    "Words",
     "WorkerError",
     "WorkerInfo",
     "asset",
+    "common_words",
     "default_collate",
     "default_convert",
     "digits",

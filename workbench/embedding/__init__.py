@@ -14,19 +14,24 @@ import sys
 from workbench import nn
 from workbench.base.module_types import CallableModule
 from workbench.base.public import words
+from workbench.embedding.activations import activations, mistakes, weights
+from workbench.embedding.aligned import aligned, procrustes
 from workbench.embedding.all_neighbours import all_neighbours
 from workbench.embedding.clusters import Clusters
 from workbench.embedding.columns import Column
+from workbench.embedding.density import Density, density
 from workbench.embedding.embedding import Embedding
 from workbench.embedding.neighbours import Near, neighbours
 from workbench.embedding.pca import PCA
 from workbench.embedding.projection import Projection
 from workbench.embedding.quality import Change, Quality, compare, quality
+from workbench.embedding.texts import sentence_embeddings, word_vectors
 from workbench.tensor import Tensor
 
 __all__ = [
-    "PCA", "Change", "Clusters", "Column", "Embedding", "Near", "Projection", "Quality", "all_neighbours", "compare",
-    "neighbours", "quality",
+    "PCA", "Change", "Clusters", "Column", "Density", "Embedding", "Near", "Projection", "Quality", "activations",
+    "aligned", "all_neighbours", "compare", "density", "mistakes", "neighbours", "procrustes", "quality",
+    "sentence_embeddings", "weights", "word_vectors",
 ]  # fmt: skip
 
 

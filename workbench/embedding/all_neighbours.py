@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench import kernels
 from workbench.embedding.neighbours import METRICS, Metric, Near
 from workbench.embedding.vectors import as_points, check_finite, is_whole
 
@@ -18,6 +19,14 @@ BLOCK = 1 << 20
 ROUNDING = 8 * np.finfo(np.float64).eps
 """Share of the squared lengths by which a squared distance of products may be off, for each root of the features."""
 
+FLOATS = 1 << 21
+"""Products in floats that are held at a time."""
+FLOAT_ROUNDING = 8 * np.finfo(np.float32).eps
+"""As `ROUNDING`, for products of floats and of what was rounded to floats."""
+LONGEST = 1 << 31
+"""Numbers of more points do not fit the kernel's."""
+
+_NEAREST = kernels.lookup("nearest_of_products")
 
 DIGITS = 1e6
 """How many times the rounding a squared distance is to be taken as it is."""
@@ -44,8 +53,8 @@ def all_neighbours(points: Any, k: int = 10, metric: Metric = "euclidean", *, of
     if metric not in METRICS:
         raise ValueError(f"all_neighbours: there is no metric {metric!r}; there are {', '.join(METRICS)}")
     check_finite(array, "all_neighbours")
-    array = array.astype(np.float64)
     if metric == "cosine":
+        array = array.astype(np.float64)
         lengths = np.linalg.norm(array, axis=1)
         zero = np.flatnonzero(lengths == 0)
         if len(zero):
@@ -55,6 +64,42 @@ def all_neighbours(points: Any, k: int = 10, metric: Metric = "euclidean", *, of
             )
         array = array / lengths[:, None]
     asked = np.arange(len(array)) if of is None else np.asarray(of, np.int64)
+    find = _compiled if _NEAREST is not None and len(array) < LONGEST else _plain
+    indices, distances = find(array, asked, k)
+    # ‖x − y‖² = 2 (1 − x·y) for directions.
+    return Near(indices, distances**2 / 2 if metric == "cosine" else distances)
+
+
+def _compiled(array: Array, asked: Array, k: int) -> tuple[Array, Array]:
+    """Return the nearest to the points `asked`, and their distances, by the kernel.
+
+    Products in floats say who may be near, within what they may be off by; only to those distances are computed.
+    """
+    assert _NEAREST is not None
+    array = np.ascontiguousarray(array)
+    # About the middle, and of about one: what floats are off by is a share of the lengths.
+    moved = array - array.mean(axis=0, dtype=np.float64)
+    largest = float(np.abs(moved).max())
+    small = (moved / largest if largest > 0 else moved).astype(np.float32)
+    del moved
+    squares = np.einsum("nf,nf->n", small, small, dtype=np.float64)
+    share = FLOAT_ROUNDING * np.sqrt(array.shape[1])
+    least, width = (squares * (1 - share)).astype(np.float32), (2 * share * squares).astype(np.float32)
+    indices = np.empty((len(asked), k), np.int64)
+    distances = np.empty((len(asked), k))
+    rows = max(1, FLOATS // len(array))
+    products = np.empty((min(rows, len(asked)), len(array)), np.float32)
+    for start in range(0, len(asked), rows):
+        own = np.ascontiguousarray(asked[start : start + rows])
+        block = np.matmul(small[own], small.T, out=products[: len(own)])
+        part = slice(start, start + len(own))
+        indices[part], distances[part] = _NEAREST.run(block, least, width, array, own, width[own], k)
+    return indices, distances
+
+
+def _plain(array: Array, asked: Array, k: int) -> tuple[Array, Array]:
+    """Return the nearest to the points `asked`, and their distances, with NumPy."""
+    array = array.astype(np.float64)
     indices = np.empty((len(asked), k), np.int64)
     distances = np.empty((len(asked), k))
     rows = max(1, BLOCK // len(array))
@@ -62,8 +107,7 @@ def all_neighbours(points: Any, k: int = 10, metric: Metric = "euclidean", *, of
     for start in range(0, len(asked), rows):
         part = slice(start, start + rows)
         indices[part], distances[part] = _of_rows(array, left, right, asked[part], k)
-    # ‖x − y‖² = 2 (1 − x·y) for directions.
-    return Near(indices, distances**2 / 2 if metric == "cosine" else distances)
+    return indices, distances
 
 
 def factors(array: Array) -> tuple[Array, Array]:

@@ -308,7 +308,9 @@ class Embedding:
     def take(self, indices: Any) -> Embedding:
         """Return some of the points, by their numbers or by a mask, as an embedding of its own."""
         # Whatever picks entries of an array (numbers, slices, a mask) picks points.
-        chosen = np.arange(len(self))[np.asarray(indices)].reshape(-1)
+        chosen = np.arange(len(self))[indices if isinstance(indices, slice) else np.asarray(indices)].reshape(
+            -1
+        )
         given = self._names.given
         return Embedding(
             self.vectors[chosen],

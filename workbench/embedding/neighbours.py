@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from workbench import kernels
 from workbench.embedding.vectors import as_points, is_whole
 
 __all__ = ["METRICS", "Metric", "Near", "neighbours"]
@@ -18,6 +19,8 @@ METRICS: tuple[Metric, ...] = ("cosine", "euclidean")
 
 CHUNK = 1 << 22
 """Values that are brought to float64 at a time."""
+
+_TO, _WITH = kernels.lookup("distances_to"), kernels.lookup("products_with")
 
 
 class Near(NamedTuple):
@@ -57,17 +60,25 @@ def neighbours(points: Any, index: int, k: int = 10, metric: Metric = "cosine") 
         raise ValueError(f"neighbours: point {index} holds NaN or infinite values: it is near nothing")
     if metric == "cosine" and not own.any():
         raise ValueError(f"neighbours: point {index} is zero and has no direction; use metric='euclidean'")
-    distances = _distances(array, own, metric)
+    distances = _distances(array, int(index), own, metric)
     # A point is no neighbour of its own.
     distances[index] = np.nan
     return _nearest(distances, k)
 
 
-def _distances(array: Array, own: Array, metric: Metric) -> Array:
+def _distances(array: Array, index: int, own: Array, metric: Metric) -> Array:
     """Return the distance of every point to `own`; NaN where there is none."""
+    direction = own / np.linalg.norm(own) if metric == "cosine" else own
+    if _TO is not None and _WITH is not None:
+        array = np.ascontiguousarray(array)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            if metric == "euclidean":
+                found: Array = _TO.run(array, index)
+                return np.sqrt(found, out=found)
+            products, squares = _WITH.run(array, direction)
+            return np.clip(1 - products / np.sqrt(squares), 0, 2)
     distances = np.empty(len(array))
     rows = max(1, CHUNK // array.shape[1])
-    direction = own / np.linalg.norm(own) if metric == "cosine" else own
     # A point that is zero or not finite gets no distance, and is left out by that.
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         for start in range(0, len(array), rows):

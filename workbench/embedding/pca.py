@@ -18,11 +18,15 @@ MOST_FEATURES = 8_192
 """Largest matrix, in rows, whose eigenvectors are computed; the smaller of points and features counts."""
 
 CHUNK = 1 << 17
-"""Values that are brought to float64 at a time: what a near cache holds."""
+"""Values that are looked at at a time: what a near cache holds."""
+
+SINGLE = 1 << 20
+"""From so many values on, products of points in float32 are taken in that type, and added up in float64."""
 
 
 class PCA:
-    """Principal component analysis of points [N, features], in float64.
+    """Principal component analysis of points [N, features], in float64; a million values or more of float32 in their
+    own type.
 
     Covariance C = Xᵀ X / (N − 1) of the centred points; components are its eigenvectors, of the greatest eigenvalues
     first. The entry of a component that is greatest in size is positive, so that the same points always give the
@@ -130,11 +134,11 @@ class PCA:
         return self._placed(array)
 
     def _placed(self, array: Array) -> Array:
-        directions = np.ascontiguousarray(self.components.T)
+        directions = np.ascontiguousarray(self.components.T, np.float32 if _single(array) else np.float64)
         positions = np.empty((len(array), self.n_components))
         start = 0
         for part in _centred(array, self.mean):
-            np.matmul(part, directions, out=positions[start : start + len(part)])
+            positions[start : start + len(part)] = part @ directions
             start += len(part)
         return positions
 
@@ -145,10 +149,19 @@ class PCA:
 
 
 def _centred(array: Array, mean: Array) -> Iterator[Array]:
-    """Yield the points less their mean, a part at a time: the whole in float64 may not fit."""
+    """Yield the points less their mean, a part at a time, in the same memory: the whole may not fit."""
     rows = _step(array)
+    kind = np.float32 if _single(array) else np.float64
+    memory = np.empty((min(rows, len(array)), array.shape[1]), kind)
+    middle = mean.astype(kind)
     for start in range(0, len(array), rows):
-        yield array[start : start + rows] - mean
+        part = array[start : start + rows]
+        yield np.subtract(part, middle, out=memory[: len(part)])
+
+
+def _single(array: Array) -> bool:
+    """Say whether products are of floats: of many points that are floats themselves. They are added up in float64."""
+    return array.dtype == np.float32 and array.size >= SINGLE
 
 
 def _step(array: Array) -> int:
@@ -162,9 +175,7 @@ def _mean_and_squares(array: Array) -> tuple[Array, float]:
     finite.
     """
     mean = array.mean(axis=0, dtype=np.float64)
-    total = 0.0
-    for part in _centred(array, mean):
-        total += float(np.einsum("nf,nf->", part, part))
+    total = sum(float(np.vdot(part, part)) for part in _centred(array, mean))
     if not np.isfinite(total):
         check_finite(array, "PCA")
     return mean, total
@@ -172,6 +183,8 @@ def _mean_and_squares(array: Array) -> tuple[Array, float]:
 
 def _precision(array: Array) -> float:
     """Return the share of the variance below which a direction is rounding, not data."""
+    if _single(array):
+        return float(np.finfo(np.float32).eps)
     return int(max(array.shape)) * float(np.finfo(np.float64).eps)
 
 
@@ -211,7 +224,7 @@ def _scatter(array: Array) -> tuple[Array, Array]:
     square = np.zeros((array.shape[1], array.shape[1]))
     with np.errstate(invalid="ignore", over="ignore"):
         for part in _centred(array, near):
-            apart += part.sum(axis=0)
+            apart += np.ones(len(part), part.dtype) @ part
             square += part.T @ part
     if not np.isfinite(square).all():
         check_finite(array, "PCA")

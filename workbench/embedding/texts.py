@@ -1,0 +1,75 @@
+"""Words and sentences as points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.embedding.embedding import Embedding
+from workbench.tensor import Tensor
+
+__all__ = ["sentence_embeddings", "word_vectors"]
+
+BATCH = 32
+"""Sentences that are encoded at a time."""
+
+
+def word_vectors(
+    words: Mapping[str, Any] | Sequence[str], vectors: Any = None, *, title: str = "words"
+) -> Embedding:
+    """Return words as points that are called so: `words` with `vectors` [N, features], or a dict of a vector each.
+
+    Raises ValueError where there are other numbers of words than of vectors.
+
+    >>> word_vectors({"king": [1.0, 0.0], "queen": [0.9, 0.1]}).neighbours("king", 1).indices.tolist()
+    [1]
+    """
+    if isinstance(words, Mapping):
+        if vectors is not None:
+            raise ValueError("word_vectors: a dict has its vectors; give no others")
+        words, vectors = list(words), np.stack([np.asarray(one) for one in words.values()])
+    elif vectors is None:
+        raise ValueError("word_vectors: give a dict of vectors by word, or words and vectors [N, features]")
+    words = [str(one) for one in words]
+    if len(words) != len(vectors):
+        raise ValueError(f"word_vectors: {len(words):,} words and {len(vectors):,} vectors")
+    return Embedding(vectors, names=words, title=title)
+
+
+def sentence_embeddings(
+    sentences: Sequence[str],
+    encode: Callable[[list[str]], Any],
+    *,
+    labels: Any = None,
+    metadata: Mapping[str, Any] | None = None,
+    title: str = "sentences",
+) -> Embedding:
+    """Return sentences as points: ``encode(list of sentences)`` gives vectors [n, features], and is asked 32 at a time.
+
+    Raises ValueError where it gives other numbers of vectors than of sentences.
+
+    >>> sentence_embeddings(["a", "bbb"], lambda texts: np.array([[len(one), 1.0] for one in texts])).vectors.tolist()
+    [[1.0, 1.0], [3.0, 1.0]]
+    """
+    if isinstance(sentences, str) or not len(sentences):
+        raise ValueError("sentence_embeddings: give a list of one sentence or more")
+    found = []
+    for start in range(0, len(sentences), BATCH):
+        part = list(sentences[start : start + BATCH])
+        vectors = encode(part)
+        array = np.asarray(vectors.detach().numpy(force=True) if isinstance(vectors, Tensor) else vectors)
+        if array.ndim != 2 or len(array) != len(part):
+            raise ValueError(
+                f"sentence_embeddings: encode gave {list(array.shape)} for {len(part)} sentences; it gives "
+                "[n, features]"
+            )
+        found.append(array)
+    return Embedding(
+        np.concatenate(found),
+        labels,
+        names=list(sentences),
+        metadata={"sentence": list(sentences), **(metadata or {})},
+        title=title,
+    )
