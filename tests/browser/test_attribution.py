@@ -113,10 +113,8 @@ def test_a_text_is_coloured_read_and_asked_anew(lab: Lab) -> None:
     before = words.nth(1).get_attribute("style")
     words.nth(1).hover()
     expect(view.get_by_test_id("wb-readout")).to_contain_text("kind")
-    steps = view.get_by_test_id("wb-set-n_steps")
-    assert "In Python: n_steps" in str(
-        view.locator("label.wb-field").filter(has=steps).get_attribute("title")
-    )
+    expect(view.get_by_test_id("wb-set-n_steps")).to_have_value("50")
+    expect(view.locator("label[title$='In Python: n_steps']")).to_be_visible()
     view.get_by_test_id("wb-ask-method").select_option("saliency")
     expect(words.nth(1)).not_to_have_attribute("style", str(before))
     lab.screenshot("attribution-text", view)

@@ -1,0 +1,147 @@
+"""What was recorded of Captum's own tests: each call of a method, with its network, arguments and expected values."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import workbench as wb
+from tests.attribution.captum_cases.functions import FUNCTIONS
+from tests.attribution.captum_cases.networks import network
+from workbench import attribution
+from workbench.attribution import metrics, robust
+
+__all__ = ["CASES", "Case"]
+
+STORED = np.load(Path(__file__).with_name("cases.npz"), allow_pickle=False)
+RECORDED = json.loads(STORED["cases"].tobytes())
+CALLABLE = {
+    "infidelity": metrics.infidelity,
+    "sensitivity_max": metrics.sensitivity_max,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call in one of Captum's tests."""
+
+    name: str
+    """The test's file and name, with a number where it makes several calls."""
+    entry: Any
+
+    @property
+    def method(self) -> str:
+        """The class, or function, that is called."""
+        return str(self.entry["method"]["class"] if "method" in self.entry else self.entry["call"])
+
+    @property
+    def raises(self) -> str:
+        """What Captum raises; empty where it answers."""
+        return str(self.entry.get("raises", ""))
+
+    def run(self) -> Any:
+        """Make the call."""
+        model, call = None, CALLABLE.get(self.entry["call"])
+        if call is None:
+            made = _method(self.entry["method"])
+            model, call = getattr(made, "forward_func", None), getattr(made, self.entry["call"])
+        arguments = [value(one, model) for one in self.entry["args"]]
+        return call(
+            *arguments, **{name: value(one, model) for name, one in self.entry.get("kwargs", {}).items()}
+        )
+
+    def result(self) -> Any:
+        """Return what Captum answered."""
+        return value(self.entry["result"])
+
+    def expected(self) -> list[tuple[list[int], Any, float, str]]:
+        """Return what its test expects of parts of the answer: the part, the value, how near and in which sense."""
+        return [
+            (one["path"], value(one["expected"]).numpy(), one["delta"], one["mode"])
+            for one in self.entry.get("asserts", ())
+        ]
+
+
+def value(stored: Any, model: Any = None) -> Any:
+    """Return an argument as it was given; layers are those of `model`."""
+    if isinstance(stored, list):
+        return [value(one, model) for one in stored]
+    if not isinstance(stored, dict):
+        return stored
+    for kind, read in READ.items():
+        if kind in stored:
+            return read(stored, model)
+    raise ValueError(f"nothing is known of {sorted(stored)}")
+
+
+def _model(stored: Any, model: Any = None) -> Any:
+    if not isinstance(stored["model"], str):
+        return value(stored["model"])
+    given = RECORDED["networks"][stored["model"]]
+    arguments, keywords = value(given["made"]) if "made" in given else ([], {})
+    made = network(given.get("qualname", given["class"]), arguments, keywords)
+    state = {name: wb.from_numpy(STORED[key].copy()) for name, key in given.get("state", {}).items()}
+    # Tables that were put aside while their words are explained.
+    for name in dict.fromkeys(name.partition(TABLE)[0] for name in state if TABLE in name):
+        attribution.configure_interpretable_embedding_layer(made, name)
+    for one in state.values():
+        made.to(one.dtype)
+    made.load_state_dict(state)
+    for name, (rule, settings) in given.get("rules", {}).items():
+        known = {"STABILITY_FACTOR": "epsilon", "gamma": "gamma"}
+        chosen = {
+            known[one]: number
+            for one, number in settings.items()
+            if one in known and rule == KNOWN[known[one]]
+        }
+        made.get_submodule(name).rule = getattr(attribution, rule)(**chosen)
+    return made
+
+
+TABLE = ".embedding."
+KNOWN = {"epsilon": "EpsilonRule", "gamma": "GammaRule"}
+
+
+def _method(stored: Any) -> Any:
+    kind: Any = getattr(attribution, stored["class"], None) or getattr(robust, stored["class"])
+    model = next((_model(one) for one in stored["args"] if isinstance(one, dict) and "model" in one), None)
+    given = [
+        model if isinstance(one, dict) and "model" in one else value(one, model) for one in stored["args"]
+    ]
+    named = {
+        name: _model(one) if isinstance(one, dict) and "model" in one else one
+        for name, one in stored["kwargs"].items()
+    }
+    model = model or next((one for one in named.values() if isinstance(one, wb.nn.Module)), None)
+    return kind(*given, **{name: value(one, model) for name, one in named.items()})
+
+
+def _function(stored: Any, model: Any) -> Any:
+    if stored.get("self"):
+        return getattr(_method(stored["self"]), stored["function"].split(":")[1].rpartition(".")[2])
+    name = ":".join(stored["function"].split(":")[:2])
+    closure = {key: value(one, model) for key, one in stored.get("closure", {}).items()}
+    return functools.partial(FUNCTIONS[name], closure) if closure else FUNCTIONS[name]
+
+
+READ: dict[str, Callable[[Any, Any], Any]] = {
+    "t": lambda stored, model: wb.from_numpy(STORED[stored["t"]].copy()),
+    "np": lambda stored, model: STORED[stored["np"]].copy(),
+    "tuple": lambda stored, model: tuple(value(one, model) for one in stored["tuple"]),
+    "list": lambda stored, model: [value(one, model) for one in stored["list"]],
+    "dict": lambda stored, model: {value(key): value(one, model) for key, one in stored["dict"]},
+    "slice": lambda stored, model: slice(*stored["slice"]),
+    "ellipsis": lambda stored, model: ...,
+    "layer": lambda stored, model: model.get_submodule(stored["layer"]),
+    "model": _model,
+    "method": lambda stored, model: _method(stored["method"]),
+    "function": _function,
+}
+
+CASES = [Case(entry["name"], entry) for entry in RECORDED["cases"]]
