@@ -422,3 +422,30 @@ def test_explain_knows_them_by_name(name: str) -> None:
     settings = {} if name == "occlusion" else {"feature_mask": wb.arange(28).reshape(28, 1) // 4}
     result = wb.attribution.explain(model, x, method=name, baselines=0.0, **settings)
     assert result.attributions.shape == x.shape and result.attributions.names == x.names
+
+
+@pytest.mark.parametrize("features", [3, 40])
+def test_least_squares_of_samples_that_depend_on_each_other(features: int) -> None:
+    """Sets that come twice, or with all the others, as few samples of Kernel SHAP do; of weights far apart."""
+    draws = np.random.default_rng(1)
+    x = (draws.random((20, features)) < 0.5).astype(float)
+    x[0], x[1], x[2], x[3] = 1, 0, x[4], 1 - x[5]
+    weights = np.ones(20)
+    weights[:2] = 1e6
+    # Which disagree, too: samples 2 and 4 have other values.
+    values = draws.standard_normal(20)
+    model = LinearRegression()
+    model.fit_arrays(x, values, weights)
+    root = np.sqrt(weights)
+    means = np.average(x, axis=0, weights=weights), np.average(values, weights=weights)
+    solved = np.linalg.lstsq((x - means[0]) * root[:, None], (values - means[1]) * root, rcond=None)[0]
+    np.testing.assert_allclose(model.coefficients, solved, rtol=1e-7, atol=1e-7 * np.abs(solved).max())
+
+
+def test_least_squares_without_a_solution_of_few_steps_are_those_of_lapack() -> None:
+    x = np.vander(np.linspace(0, 1, 30), 12)
+    model = LinearRegression()
+    model.fit_arrays(x, np.sin(np.arange(30.0)), np.ones(30))
+    centred, values = x - x.mean(0), np.sin(np.arange(30.0))
+    solved = np.linalg.lstsq(centred, values - values.mean(), rcond=None)[0]
+    np.testing.assert_allclose(model.coefficients, solved, rtol=1e-6)
