@@ -253,7 +253,8 @@ def test_explain_says_what_was_predicted_and_publishes_once() -> None:
     assert result.delta is not None and result.tolerance is not None and len(result) == 3
     assert result.settings["n_steps"] == "50" and result.settings["baseline"] == "zeros"
     again = eval(result.code, {"wb": wb, "model": model, "inputs": x, "targets": None})
-    np.testing.assert_array_equal(again.attributions.numpy(), result.attributions.numpy())
+    # Now that it is known what a row takes, batches end elsewhere: the last bits may differ.
+    np.testing.assert_allclose(again.attributions.numpy(), result.attributions.numpy(), rtol=1e-4, atol=1e-8)
     assert result.seconds > 0 and result.within_tolerance()
 
 

@@ -21,9 +21,11 @@ def _image() -> Any:
 def _ours(threads: int) -> int:
     wb = importlib.import_module("workbench")
     wb.set_num_threads(threads)
-    method, x = wb.attribution.IntegratedGradients(residual(wb)), wb.from_numpy(_image())
-    method.attribute(wb.zeros(1, 3, 32, 32), target=3, n_steps=2)
-    return rise(lambda: method.attribute(x, target=3, n_steps=STEPS))
+    kind, x = wb.attribution.IntegratedGradients, wb.from_numpy(_image())
+    model = residual(wb)
+    kind(model).attribute(wb.zeros(1, 3, 32, 32), target=3, n_steps=2)
+    # What is compiled, and the weights that it holds, are counted.
+    return rise(lambda: kind(wb.compile(model)).attribute(x, target=3, n_steps=STEPS))
 
 
 def _theirs(threads: int) -> int:

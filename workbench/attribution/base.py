@@ -12,6 +12,7 @@ import numpy as np
 from workbench.attribution.arguments import Over, Question, ask, summed
 from workbench.attribution.evaluation import Evaluation, Forecast, forecasting
 from workbench.attribution.modes import evaluating, outside
+from workbench.core.stack import parameters_fixed
 from workbench.core.value import new
 from workbench.tensor import Tensor
 
@@ -236,7 +237,16 @@ class Attribution:
 
 
 class GradientAttribution(Attribution):
-    """A method that reads gradients: inputs are floating point, and the model must be differentiable."""
+    """A method that reads gradients: inputs are floating point, and the model must be differentiable.
+
+    Nothing is asked of parameters: a compiled model (`wb.compile`) computes gradients as one program, in which they are
+    constants.
+    """
+
+    def answer(self, question: Question, **settings: Any) -> Answer:
+        """Return the answer to a checked question; raises as `Attribution.answer` does."""
+        with parameters_fixed():
+            return super().answer(question, **settings)
 
 
 class PerturbationAttribution(Attribution):
@@ -301,8 +311,9 @@ def check_finite(question: Question) -> None:
     for position, (kind, array) in enumerate(arrays):
         if array.dtype.kind != "f":
             continue
-        finite = int(np.isfinite(array).sum())
-        if finite != array.size:
+        is_finite = np.isfinite(array)
+        if not is_finite.all():
+            finite = int(is_finite.sum())
             nan = int(np.isnan(array).sum())
             raise ValueError(
                 f"{question.method}: {kind} {position % len(question.inputs)} holds {nan:,} NaN and "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -47,7 +46,7 @@ Run = Callable[[Sequence[Array], Array], Any]
 MOST_ROWS = 256
 """Most rows that go through a model at once, unless a method is told otherwise."""
 
-DEFAULT_MEMORY = 1 << 29
+DEFAULT_MEMORY = 96 << 20
 """What a batch may take unless a limit is given, in bytes; one row is let through whatever it takes."""
 
 TRIAL_ROWS = 8
@@ -115,7 +114,7 @@ class Evaluation:
     made when they are needed, so that thousands of perturbed inputs are never in memory at once.
 
     At most `internal_batch_size` rows go together. Without it their number is chosen by what one row takes, which
-    is measured, so that a batch stays under `memory` bytes (or ``"512 MB"``), 512 MiB without it.
+    is measured, so that a batch stays under `memory` bytes (or ``"512 MB"``), 96 MiB without it.
 
     A KeyboardInterrupt, or `stop` from another thread, ends a stream after the last batch that is done; the method
     makes of it what it can. Before the first batch a KeyboardInterrupt goes on to the caller.
@@ -153,7 +152,7 @@ class Evaluation:
                 f"{self.question.method}: internal_batch_size is a number of rows from 1, got {size!r}"
             )
         self._limit = memory_limit(self.memory, self.question.method)
-        self._stopped = threading.Event()
+        self._stopped = False
         self._measured: dict[Any, dict[str, Cost]] = {}
 
     def state(self) -> dict[str, Any]:
@@ -165,7 +164,7 @@ class Evaluation:
 
     def stop(self) -> None:
         """End after the batch that runs; may be called from another thread."""
-        self._stopped.set()
+        self._stopped = True
 
     def stream(self, count: int, make: Make, run: Run, kind: str = "") -> Iterator[Batch]:
         """Yield the batches of `count` rows in order, each with what `run` makes of it.
@@ -281,7 +280,7 @@ class Evaluation:
         size = size or MOST_ROWS
         while start < count:
             # What there is to show is one batch at least.
-            if self._stopped.is_set() and start:
+            if self._stopped and start:
                 self.interrupted = True
                 return
             stop = min(start + size, count)
@@ -296,6 +295,9 @@ class Evaluation:
             start = stop
 
     def _measure(self, make: Make, run: Run, kind: str) -> tuple[Batch, Cost]:
+        if getattr(self.forward, "_prepares", False):
+            # What is compiled is made in the first call, and that takes more than all that follow.
+            _batch(make, run, 0, 1)
         batch, cost = measured(lambda: _batch(make, run, 0, 1), 1)
         self._costs()[kind] = cost
         return batch, cost

@@ -25,7 +25,7 @@ from workbench.compiler.untrained import untrained
 from workbench.compiler.watch import Reached, Watch
 from workbench.core import scope
 from workbench.core.backend import Backend
-from workbench.core.stack import IN_FORCE
+from workbench.core.stack import IN_FORCE, are_parameters_fixed, enable_grad
 from workbench.core.views import asks
 from workbench.graph.binding import Binding
 from workbench.graph.blocks import GraphError, Value
@@ -63,8 +63,17 @@ TRAINING_PASSES = (
 )  # fmt: skip
 """What goes before the gradients: parameters stay what they are, since each step changes them."""
 
+FIXED_PASSES = (
+    inline, fuse_conv_batch_norm, peephole, common_subexpressions, normal_forms, permute_later, peephole,
+    pool_before_relu, dead_code,
+)  # fmt: skip
+"""The same where gradients of arguments alone are asked for."""
+
 MOST_VERSIONS = 64
 """Kinds of arguments that something is made for: a number that is another one in each call would make one of each."""
+
+FEW_ROWS = 4
+"""So few rows are computed by the program for their gradient, too, where those alone are asked for."""
 
 MOST_PLANS = 16
 """Sets of sizes that are kept: of more, the one that was not used for longest goes."""
@@ -113,6 +122,8 @@ class Compiled:
         self.fullgraph = fullgraph
         self.versions: dict[Any, Version] = {}
         self.trained: dict[Any, TrainedVersion] = {}
+        self.fixed: dict[Any, TrainedVersion] = {}
+        """Trained with parameters that are what they are, for gradients of arguments alone."""
         self.watches: dict[bool, Watch | None] = {False: None, True: None}
         """What holds for what was made: to compute only, and to train."""
         self.ran: Counter[str] = Counter()
@@ -154,9 +165,10 @@ class Compiled:
         refused = _refusal(tensors)
         if refused:
             return self._as_written(refused, arguments, keywords)
+        fixed = self.backend is None and are_parameters_fixed()
         # Asked once: it looks at every parameter.
-        watch = self._watched(True) if state.grad else None
-        records = watch is not None and self._records(tensors, watch)
+        watch = self._watched(True) if state.grad and not fixed else None
+        records = state.grad and self._records(tensors, watch)
         if records and self.backend is not None:
             return self._as_written(_RECORDED, arguments, keywords)
         watch = watch if watch is not None and records else self._watched(False)
@@ -169,8 +181,19 @@ class Compiled:
         # Sums become codes as the engine in force says it.
         key = (key, engine(), *[(one._names, one.payload.ndim, one.payload.dtype.str) for one in tensors])
         if records:
-            return self._trained(key, rebuild, tensors, arguments, keywords)
+            asking = [one._requires_grad for one in tensors]
+            versions = self.fixed if fixed else self.trained
+            return self._trained(key, rebuild, tensors, arguments, keywords, versions, asking)
         version = self.versions.get(key)
+        if version is None and fixed:
+            if tensors[0].shape[:1] > (FEW_ROWS,):
+                return self._as_written(_ENDS, arguments, keywords)
+            # By the forward half for gradients: another program would hold other weights.
+            asking = [one.payload.dtype.kind == "f" for one in tensors]
+            with enable_grad():
+                return self._trained(
+                    key, rebuild, tensors, arguments, keywords, self.fixed, asking, records=False
+                )
         if version is None and len(self.versions) >= MOST_VERSIONS:
             return self._as_written(_TOO_MANY, arguments, keywords)
         if version is None:
@@ -194,11 +217,11 @@ class Compiled:
         self.ran[why] += 1
         return self.eager(*arguments, **keywords)
 
-    def _records(self, tensors: list[Any], watch: Watch) -> bool:
-        """Say whether gradients are wanted: of an argument, or of a tensor that the function reaches."""
+    def _records(self, tensors: list[Any], watch: Watch | None) -> bool:
+        """Say whether gradients are wanted: of an argument, or of a tensor that the function reaches by a watch."""
         # A view is told here where it is on the tape.
         asking = [asks(one) for one in tensors]
-        return any(asking) or watch.learns
+        return any(asking) or (watch is not None and watch.learns)
 
     def _watched(self, training: bool) -> Watch:
         """Return the watch over what the function reaches; throw away what was made where that has changed.
@@ -210,12 +233,12 @@ class Compiled:
         if watch is None or change:
             with self._lock:
                 if self.watches[training] is watch:
-                    made = self.trained if training else self.versions
+                    made = self.trained if training else self.versions or self.fixed
                     self.made_anew.update([change] if change and made else [])
                     if training:
                         self.trained = {}
                     else:
-                        self.versions = {}
+                        self.versions, self.fixed = {}, {}
                     self.watches[training] = Watch(Reached(self.function), numbers=not training)
                 watch = self.watches[training]
                 assert watch is not None
@@ -228,28 +251,34 @@ class Compiled:
         tensors: list[Any],
         arguments: tuple[Any, ...],
         keywords: dict[str, Any],
+        versions: dict[Any, TrainedVersion],
+        asking: list[bool],
+        records: bool = True,
     ) -> Any:
-        """Return what the function gives, on the tape."""
-        key = (key, *[one._requires_grad for one in tensors])
-        version = self.trained.get(key)
+        """Return what the function gives, on the tape if it `records`.
+
+        `versions` are what was made, with parameters fixed or not; `asking` says which tensors ask for gradients.
+        """
+        key = (key, *asking)
+        version = versions.get(key)
         if version is None:
-            if len(self.trained) >= MOST_VERSIONS:
+            if len(versions) >= MOST_VERSIONS:
                 return self._as_written(_TOO_MANY, arguments, keywords)
-            version = self._made_to_train(key, rebuild, tensors)
+            version = self._made_to_train(key, rebuild, tensors, versions, asking)
         if version.trained is None:
             return self._as_written(version.refusal, arguments, keywords)
         try:
-            result = version.trained.call(tensors, get_num_threads())
+            result = version.trained.call(tensors, get_num_threads(), records)
         except DimensionError as refusal:
             # The function decides otherwise for these sizes. What is made now holds for them.
             with self._lock:
-                if self.trained.get(key) is version:
+                if versions.get(key) is version:
                     self.made_anew[str(refusal).partition("\n")[0]] += 1
-                    del self.trained[key]
-                version = self._made_to_train(key, rebuild, tensors)
+                    del versions[key]
+                version = self._made_to_train(key, rebuild, tensors, versions, asking)
             if version.trained is None:
                 return self._as_written(version.refusal, arguments, keywords)
-            result = version.trained.call(tensors, get_num_threads())
+            result = version.trained.call(tensors, get_num_threads(), records)
         self.ran["compiled"] += 1
         return result if version.form is None else version.form(result)
 
@@ -273,38 +302,61 @@ class Compiled:
             return version
 
     def _made_to_train(
-        self, key: Any, rebuild: Callable[[list[Any]], Any], tensors: list[Any]
+        self,
+        key: Any,
+        rebuild: Callable[[list[Any]], Any],
+        tensors: list[Any],
+        versions: dict[Any, TrainedVersion],
+        asked: list[bool],
     ) -> TrainedVersion:
         """Trace the function with what asks for gradients, and make both halves of it."""
         with self._lock:
-            if key in self.trained:
-                return self.trained[key]
+            if key in versions:
+                return versions[key]
             version = TrainedVersion(None)
             try:
-                graph, version.form = self._graph_of(rebuild, tensors, training=True)
-                for one in TRAINING_PASSES:
+                graph, version.form = self._graph_of(rebuild, tensors, asked)
+                fixed = versions is self.fixed
+                graph = self._with_fixed(graph) if fixed else graph
+                for one in () if fixed else TRAINING_PASSES:
                     graph = one(graph)
                 asking = [value.name for value, one in graph.parameters.items() if one._requires_grad]
-                given = [
-                    value.name for value, one in zip(graph.inputs, tensors, strict=True) if one._requires_grad
-                ]
-                version.trained = Trained(graph, [*given, *asking])
+                given = [value.name for value, asks in zip(graph.inputs, asked, strict=True) if asks]
+                version.trained = Trained(graph, [*given, *asking], fixed)
             # Any error: the function is called as it is written, and raises it there, or does not.
             except Exception as error:
                 if self.fullgraph:
                     raise
                 version.refusal = f"it has no graph: {error}"
-            self.trained[key] = version
+            versions[key] = version
             return version
 
+    def _with_fixed(self, graph: Graph) -> Graph:
+        """Return a graph whose parameters are what they are, normalisations put into layers."""
+        if graph.updates or graph.seeds:
+            raise GraphError(_DRAWS)
+        graph = freeze(graph, copies=False)
+        for one in FIXED_PASSES:
+            graph = one(graph)
+        # Given in each run, as those of what is trained: no program has a copy of its own.
+        graph.parameters |= {value: tensor for value, tensor in graph.constants.items() if _is_weight(tensor)}
+        graph.constants = {
+            value: tensor for value, tensor in graph.constants.items() if value not in graph.parameters
+        }
+        return graph
+
     def _graph_of(
-        self, rebuild: Callable[[list[Any]], Any], tensors: list[Any], training: bool
+        self, rebuild: Callable[[list[Any]], Any], tensors: list[Any], asking: list[bool] | None
     ) -> tuple[Graph, Any]:
-        """Trace the function, and refuse what a program could not do in its place."""
+        """Trace the function, and refuse what a program could not do in its place.
+
+        Where it is to have gradients, `asking` says which tensors ask for some.
+        """
+        training = asking is not None
         reached = Reached(self.function)
         before = Watch(reached)
         call = _Call(self, reached, rebuild, before)
-        call.asking = [training and one._requires_grad for one in tensors]
+        call.asking = asking or [False] * len(tensors)
         try:
             with refused_effects():
                 tracer = followed(call, tensors)
@@ -319,9 +371,7 @@ class Compiled:
         if change:
             raise GraphError(f"a call changes more than its result: {change}")
         if not training and (graph.updates or graph.seeds):
-            raise GraphError(
-                "it draws random numbers or changes its buffers, as a model in training does; call model.eval() first"
-            )
+            raise GraphError(_DRAWS)
         if training and tracer.reads_learning:
             raise GraphError(
                 "it reads a tensor that asks for gradients and is no parameter of a module, nor named by the function: "
@@ -333,7 +383,7 @@ class Compiled:
         return graph, call.form
 
     def _traced(self, rebuild: Callable[[list[Any]], Any], tensors: list[Any]) -> tuple[Graph, Any]:
-        graph, form = self._graph_of(rebuild, tensors, training=False)
+        graph, form = self._graph_of(rebuild, tensors, None)
         # The watch is asked before each call, and our programs pack what they need; of others that is not known.
         graph = freeze(graph, copies=self.backend is not None)
         for one in PASSES:
@@ -412,7 +462,11 @@ class _Call:
     __call__ = forward
 
 
+_DRAWS = (
+    "it draws random numbers or changes its buffers, as a model in training does; call model.eval() first"
+)
 _RECORDED = "gradients are recorded, and the backend makes no programs of them: call it under wb.no_grad()"
+_ENDS = "gradients of arguments are asked for, and values beside them: no program with other weights is made for these"
 _BEYOND = "a value is not finite, or so large that sums of it may not be"
 _TOO_MANY = (
     f"more than {MOST_VERSIONS} kinds of arguments came, as by a number that changes: give it as a tensor"
@@ -446,6 +500,11 @@ def _refusal(tensors: list[Any]) -> str:
         if not array.size:
             return "a tensor is empty"
     return "" if tensors else "no argument is a tensor"
+
+
+def _is_weight(tensor: Any) -> bool:
+    array = tensor.payload
+    return type(array) is np.ndarray and array.dtype == np.float32 and array.ndim > 1
 
 
 def _is_finite(tensor: Any) -> bool:

@@ -44,8 +44,10 @@ def compile(
 
     While gradients are recorded there is a second program for the gradient, in training mode too: parameters are read
     anew at each call, buffers that are updated and what is drawn at random are those of the function. It may as well be
-    a whole loss that is compiled. It runs as it is written, without a program, where nothing is recorded and it draws
-    or changes buffers, where a module has hooks, and where the function has no graph; `explain` says which and why.
+    a whole loss that is compiled. Attribution asks for gradients of arguments alone: parameters are constants there,
+    normalisations are folded into layers, and no gradient of a weight is computed. It runs as it is written, without a
+    program, where nothing is recorded and it draws or changes buffers, where a module has hooks, and where the function
+    has no graph; `explain` says which and why.
     `dynamic`, `mode` and `options` are taken: sizes are always symbolic. ``backend="xla"`` (extra `xla`) makes a
     program of StableHLO of the same graph, and so does any `wb.Backend` with a `compile`, by its name.
     ``precision="bfloat16"`` lets programs that record no gradients compute in bfloat16 where the processor does so by
@@ -97,6 +99,8 @@ class CompiledModule(Module):
     """A module that runs as a program; see `compile`. Its class is made for it, below that of what was compiled."""
 
     _compiled: Compiled
+    _prepares = True
+    """Whether the first call takes more than those that follow: whoever measures calls twice."""
     _orig_mod: Any
     """What was compiled. Programs look here for it."""
 
@@ -141,6 +145,8 @@ def _compiled_again(model: Module, fullgraph: bool, backend: str | None, precisi
 
 class CompiledFunction:
     """A function that runs as a program; see `compile`. As a method, it is compiled for each object it is bound to."""
+
+    _prepares = True
 
     def __init__(
         self,

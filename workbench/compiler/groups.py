@@ -28,8 +28,10 @@ MOVES = (
 """What moves values and computes nothing, so that their type does not matter."""
 
 
-def fuse_layers(graph: Graph) -> Graph:
+def fuse_layers(graph: Graph, given: bool = False) -> Graph:
     """Return a graph in which each layer that has a step is one call with what the step does to its result.
+
+    With `given`, convolutions of which the weights are parameters too, that each run is given.
 
     >>> import workbench as wb
     >>> from workbench.graph.passes import freeze
@@ -40,10 +42,11 @@ def fuse_layers(graph: Graph) -> Graph:
     """
     # By name: the pass works on a copy. A weight that is no constant has no step: what follows had better be a chain.
     names = {value.name for value in graph.constants if _is_float(value)}
-    return fuse_convolutions(graph, lambda node: _fits(node, names))
+    more = {value.name for value in graph.parameters if _is_float(value)} if given else set()
+    return fuse_convolutions(graph, lambda node: _fits(node, names, more))
 
 
-def _fits(node: Node, constants: set[str]) -> bool:
+def _fits(node: Node, constants: set[str], given: set[str]) -> bool:
     """Say whether a node can stand in the step of a layer."""
     if is_symbolic((node.inputs, node.params)) or not all(map(_is_float, node.values)):
         return False
@@ -51,7 +54,8 @@ def _fits(node: Node, constants: set[str]) -> bool:
         weights = [one for one in node.inputs[1:] if one is not None]
         # Of two tensors that are multiplied each is the other's weight, and they may be stacks of matrices.
         plain = node.op is not ops.matmul or len(weights[0].tensor.sizes) == 2
-        return plain and all(isinstance(one, Value) and one.name in constants for one in weights)
+        known = constants | given if node.op is ops.conv2d else constants
+        return plain and all(isinstance(one, Value) and one.name in known for one in weights)
     if node.op in (ops.hardtanh, ops.clamp):
         low, high = node.params["low"], node.params["high"]
         return low is not None and high is not None and low <= high

@@ -115,7 +115,8 @@ class Report:
     def of(cls, compiled: Any) -> Report:
         """Return what became of a compiled function."""
         versions = list(compiled.versions.values())
-        trained = [one.trained for one in list(compiled.trained.values()) if one.trained is not None]
+        both = [*compiled.trained.values(), *compiled.fixed.values()]
+        trained = [one.trained for one in both if one.trained is not None]
         programs = [Program.of(sizes, plan) for one in versions for sizes, plan in list(one.plans.items())]
         for one in trained:
             for sizes, plan in list(one.plans.items()):

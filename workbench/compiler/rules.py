@@ -82,10 +82,9 @@ def _convolution(low: Lowering, group: Group) -> int:
     sizes = [list(params[one]) for one in ("stride", "padding", "dilation")]
     given = _given(low, node)
     if given is not None:
-        # Nothing is put together with it: `groups` asks.
-        return int(
-            low.program.convolution_with(low.slot(node.inputs[0]), *given, *sizes, params["groups"], [])
-        )
+        after = _after(low, group)
+        x = low.slot(node.inputs[0])
+        return int(low.program.convolution_with(x, *given, *sizes, params["groups"], after))
     key, weight, bias_key, bias = _weights(low, group)
     after = _after(low, group)
     x = low.slot(node.inputs[0])

@@ -20,6 +20,7 @@ from workbench.autograd.custom_function_calls import recorded_op
 from workbench.base.errors import AutogradError, DimensionError
 from workbench.base.size_expressions import Symbol, evaluate
 from workbench.compiler.chain_groups import fuse_chains
+from workbench.compiler.groups import fuse_layers
 from workbench.compiler.halves import Halves, bytes_of, halved
 from workbench.compiler.lowering import NotLowered, Plan, as_ops, lowered
 from workbench.compiler.rules import rule_of
@@ -63,7 +64,7 @@ class _Backward:
 class Trained:
     """What was made of a function for one kind of arguments: both halves, for all sizes."""
 
-    def __init__(self, graph: Graph, wanted: Sequence[str]) -> None:
+    def __init__(self, graph: Graph, wanted: Sequence[str], fixed: bool = False) -> None:
         self.graph = graph
         self.wanted = tuple(wanted)
         made = joined(graph, self.wanted)
@@ -73,7 +74,9 @@ class Trained:
         halves = halved(self.joint)
         self.saved = halves.saved
         self.forward = halves.forward
-        self.fused = fuse_chains(halves.forward)
+        # Where weights do not learn, what follows a convolution is done in its step: nothing else reads its result.
+        layers = fuse_layers(halves.forward, given=True) if fixed else halves.forward
+        self.fused = fuse_chains(layers)
         self.updated = [value.name for value in self.joint.updates]
         self.tensors = {
             value.name: tensor
@@ -138,8 +141,11 @@ class Trained:
 
     # ------------------------------------------------------------------------------------------------- a call
 
-    def call(self, tensors: Sequence[Any], threads: int) -> Any:
-        """Return what the function gives, on the tape; raises `DimensionError` where it was made for other sizes."""
+    def call(self, tensors: Sequence[Any], threads: int, records: bool = True) -> Any:
+        """Return what the function gives, on the tape if it `records`.
+
+        Raises `DimensionError` where it was made for other sizes.
+        """
         payloads = [one.payload for one in tensors]
         plan = self._plan((threads, *[one.shape for one in payloads]), tensors)
         seeds = {value.name: self._drawn(value, plan.sizes) for value in self.joint.seeds}
@@ -161,7 +167,7 @@ class Trained:
         stale = [new(self.tensors[name].payload.copy()) for name in self.stale]
         for name, numbers in zip(self.updated, found[count:], strict=False):
             overwrite(self.tensors[name], "update", numbers)
-        if self.recorded:
+        if self.recorded and records:
             # What is returned and has no gradient is still watched by the version that its owner sees.
             extra = [results[self.shown[i]] if i in self.shown else new(saved[i]) for i in self.beside]
             inputs = (*tensors, *[self.tensors[name] for name in self.held], *extra, *stale)
@@ -315,6 +321,9 @@ class TrainedPlan:
         """How what is saved lies, by name, where it goes to the second half as it lies."""
         self._forward_made: Plan | None = None
         self.forward = self._forward_made = self._forward(trained)
+        # For whatever sizes, calls of one thread come one after another.
+        for other in list(trained.plans.values())[:1]:
+            self.forward.share_arena(other.forward)
         for one in self.backwards:
             one.plan.share_arena(self.forward)
         kept = zip(trained.saved, values_in(trained.forward.outputs[2]), strict=True)

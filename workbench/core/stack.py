@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from workbench.core.op import Op
 
 __all__ = [
-    "BOTTOM", "IN_FORCE", "Interpreter", "State", "below", "computes_only", "enable_grad", "ends_here", "enter", "find",
-    "grad_enabled", "inference", "interpreting", "leave", "mode", "no_grad", "set_grad", "tell_drawn", "tell_noise",
-    "tell_written", "top", "without",
+    "BOTTOM", "IN_FORCE", "Interpreter", "State", "are_parameters_fixed", "below", "computes_only", "enable_grad",
+    "ends_here", "enter", "find", "grad_enabled", "inference", "interpreting", "leave", "mode", "no_grad",
+    "parameters_fixed", "set_grad", "tell_drawn", "tell_noise", "tell_written", "top", "without",
 ]  # fmt: skip
 
 
@@ -72,6 +72,27 @@ def mode(grad: bool, inference: bool | None = None) -> Iterator[None]:
         yield
     finally:
         IN_FORCE.reset(token)
+
+
+_FIXED: contextvars.ContextVar[bool] = contextvars.ContextVar("workbench_fixed", default=False)
+
+
+@contextmanager
+def parameters_fixed() -> Iterator[None]:
+    """Promise that inside this block gradients are asked of what functions are given, and never of their parameters.
+
+    What is compiled takes parameters for constants then, as it does where nothing is recorded.
+    """
+    token = _FIXED.set(True)
+    try:
+        yield
+    finally:
+        _FIXED.reset(token)
+
+
+def are_parameters_fixed() -> bool:
+    """Say whether gradients of arguments alone are asked for."""
+    return _FIXED.get()
 
 
 def no_grad() -> Any:
