@@ -219,7 +219,7 @@ def _baseline(method: str, value: Tensor, baseline: Any, distribution: bool) -> 
     """Return one input's baseline as an array that broadcasts to it."""
     dtype = value.payload.dtype
     if baseline is None:
-        baseline = 0.0
+        return np.zeros((1,) * value.ndim, dtype)
     if isinstance(baseline, int | float) and not isinstance(baseline, bool):
         # Broadcast where it is used: a whole array of one number need not be kept.
         return _as_type(method, np.full((1,) * value.ndim, baseline), dtype)

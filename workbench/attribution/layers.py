@@ -71,15 +71,20 @@ def find_layer(method: str, forward: Forward, layer: Any, at_input: bool = False
         )
     if isinstance(layer, FxNode | Node):
         return Layer(layer.name, layer, at_input)
-    known = {name: one for root in modules_behind(forward) for name, one in root.named_modules()}
+    roots = modules_behind(forward)
     if isinstance(layer, Module):
-        name = next((name for name, one in known.items() if one is layer), None)
-        if known and name is None:
+        for root in roots:
+            for name, one in root.named_modules():
+                if one is layer:
+                    return Layer(name or type(layer).__name__, layer, at_input)
+    known = {name: one for root in roots for name, one in root.named_modules()}
+    if isinstance(layer, Module):
+        if known:
             raise ValueError(
                 f"{method}: this {type(layer).__name__} is not in the model, a {type(known['']).__name__}; its layers "
                 f"are {_some(known)}"
             )
-        return Layer(name or type(layer).__name__, layer, at_input)
+        return Layer(type(layer).__name__, layer, at_input)
     if not isinstance(layer, str):
         raise TypeError(
             f"{method}: a layer is a module, its dotted name or a node of a graph, got {type(layer).__name__}"

@@ -60,8 +60,7 @@ def evaluating(forward: Callable[..., Any]) -> Iterator[None]:
     model computes as it stands.
     """
     # Only those that were in training: a part that is frozen stays as it is.
-    parts = _distinct([part for one in modules_behind(forward) for part in one.modules()])
-    learning = [part for part in parts if part.training]
+    learning = [part for one in modules_behind(forward) for part in one.modules() if part.training]
     if learning:
         warnings.warn(
             f"the model ({type(learning[0]).__name__}) is in training mode; it is explained in evaluation mode, "

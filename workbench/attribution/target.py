@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -118,15 +118,26 @@ def select(
             op=method,
             operands=(dims_of(output).operand("output"),),
         )
-    for axis, size in enumerate(sizes):
+    if len(places) == 1:  # a handful of numbers, which Python looks at sooner
+        fits = all(0 <= one < size for one, size in zip(places[0].tolist(), sizes, strict=True))
+    else:
+        fits = bool(((places >= 0) & (places < sizes)).all())
+    if not fits:
+        _refuse_place(output, places, rows, method)
+    return (each, *places.T)
+
+
+def _refuse_place(output: Any, places: Array, rows: Array, method: str) -> NoReturn:
+    """Raise DimensionIndexError for the first target that is out of range."""
+    for axis, size in enumerate(output.shape[1:]):
         wrong = (places[:, axis] < 0) | (places[:, axis] >= size)
         if wrong.any():
-            row = int(wrong.argmax())
-            name = output.names[axis + 1] or f"dim {axis + 1}"
-            raise DimensionIndexError(
-                f"target {int(places[row, axis])} of sample {int(rows[row])} is out of range: {name} of the output has "
-                f"{size} entries, 0 to {size - 1}",
-                op=method,
-                operands=(dims_of(output).operand("output", [axis + 1]),),
-            )
-    return (each, *places.T)
+            break
+    row = int(wrong.argmax())
+    name = output.names[axis + 1] or f"dim {axis + 1}"
+    raise DimensionIndexError(
+        f"target {int(places[row, axis])} of sample {int(rows[row])} is out of range: {name} of the output has "
+        f"{size} entries, 0 to {size - 1}",
+        op=method,
+        operands=(dims_of(output).operand("output", [axis + 1]),),
+    )
