@@ -136,9 +136,9 @@ def test_no_event_does_anything_but_parse_or_be_refused(view: str, data: object)
 
 @given(
     st.sampled_from(sorted(VIEWS)),
-    st.sampled_from(["select", "set_range", "sample", "slice", "select_points", "set_metric"]),
+    st.sampled_from(["select", "set_range", "sample", "slice", "select_points", "set_neighbours"]),
     st.dictionaries(
-        st.sampled_from(["id", "low", "high", "final", "index", "axis", "indices", "metric"]), plain
+        st.sampled_from(["id", "low", "high", "final", "index", "axis", "indices", "metric", "k"]), plain
     ),
 )
 def test_an_accepted_event_survives_json_and_is_finite(view: str, kind: str, fields: dict[str, Any]) -> None:

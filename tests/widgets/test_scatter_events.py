@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import threading
 import time
+import wave
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from workbench.embedding.methods import METHODS, Method, Outcome, Problem
 from workbench.live.messages import (
     CompareWithEvent,
     ComputeColumnEvent,
+    PlayEvent,
     ProjectEvent,
     PublishEvent,
     RemoveBookmarkEvent,
@@ -37,6 +40,7 @@ from workbench.live.validate import parse_event
 from workbench.widgets import scatter_columns, scatter_methods
 from workbench.widgets.scatter import ScatterModel
 from workbench.widgets.scatter_methods import Setting
+from workbench.widgets.scatter_sounds import Sounds
 
 PLAIN: dict[str, Any] = {
     "projection": "PCA 3-D",
@@ -296,6 +300,7 @@ def test_a_page_is_written_beside_the_notebook_and_nothing_in_it_is_markup(
     assert sorted(one.name for one in tmp_path.iterdir()) == ["b-2.html", "b.html"]
     assert state(model)[0].published.endswith("b-2.html")
     text = (tmp_path / "b.html").read_text(encoding="utf-8")
+    assert made.publish(tmp_path / "mine.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert "<img" not in text.split('<script type="module">')[0]
     assert "<title>&lt;b&gt;</title>" in text
     found = re.search(r'data-part="state">(.*?)</script>', text, re.DOTALL)
@@ -304,3 +309,33 @@ def test_a_page_is_written_beside_the_notebook_and_nothing_in_it_is_markup(
     assert (kept["size"], kept["state"]["arrangement"]["selected"]) == (5, [1])
     assert kept["state"]["columns"][0]["values"] == [hostile, "b"]
     assert not re.search(r"https?://(?!www\.w3\.org)", text.split('<script type="module">')[0])
+
+
+def test_a_point_is_heard() -> None:
+    clips = [np.array([0.0, 1.0, -2.0, np.nan]), np.zeros((2, 2)), np.arange(4, dtype=np.int16)]
+    made = Embedding(np.eye(3))
+    model = ScatterModel(made, sounds=Sounds(clips, 8000, 3))
+    assert state(model)[0].sounds
+    model.handle(PlayEvent("play", 0))
+    drawn, buffers = state(model)
+    assert drawn.clip is not None
+    with wave.open(io.BytesIO(buffers[drawn.clip.buffer])) as heard:
+        assert (heard.getframerate(), heard.getnchannels(), heard.getsampwidth()) == (8000, 1, 2)
+        assert np.frombuffer(heard.readframes(9), "<i2").tolist() == [0, 32767, -32767, 0]
+    for point, words in ((1, r"a clip is \[samples\] of numbers, not \[2, 2\]"), (9, "there is no point 9")):
+        with pytest.raises(Refused, match=words):
+            model.handle(PlayEvent("play", point))
+    with pytest.raises(Refused, match="these points have no sounds"):
+        ScatterModel(made).handle(PlayEvent("play", 0))
+    with pytest.raises(ValueError, match="3 sounds for 4 points"):
+        Sounds(clips, 8000, 4)
+
+
+def test_projections_whose_names_differ_in_numbers_are_frames() -> None:
+    made = embedding(9)
+    for epoch in (10, 2, 1):
+        made.project("given", positions=np.full((9, 2), epoch), name=f"epoch {epoch}")
+    model = ScatterModel(made)
+    assert state(model)[0].frames == ["epoch 1", "epoch 2", "epoch 10"]
+    made.project("pca", dims=3)
+    assert state(model)[0].frames == []

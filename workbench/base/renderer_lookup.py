@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["cell_of", "display_again", "display_error", "in_notebook", "mimebundle"]
+__all__ = ["cell_of", "display_again", "display_error", "in_notebook", "mimebundle", "page"]
 
 PICTURES = "workbench.widgets.pictures"
 """The module above that knows how each type of object is drawn; its ``html`` and ``mimebundle`` take one."""
@@ -52,6 +52,12 @@ def mimebundle(thing: object) -> Any:
     In a notebook a value with something to move or to choose has its live view beside it.
     """
     return importlib.import_module(PICTURES).mimebundle(thing)
+
+
+def page(thing: object) -> str:
+    """Return `thing` as one HTML page that shows it by itself, with its scripts, where its type has one."""
+    written: str = importlib.import_module(PICTURES).page(thing)
+    return written
 
 
 def display_error(error: Any) -> None:

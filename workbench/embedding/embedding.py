@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from workbench.base import events
+from workbench.base import events, renderer_lookup
 from workbench.base.listeners import Listeners
 from workbench.embedding.clusters import Clusters, cluster, clusters_code, telling_words
 from workbench.embedding.columns import Column, Columns, Texts, column_of, labels_of
@@ -321,6 +322,23 @@ class Embedding:
             label_name=self.label_name,
             title=self.title,
         )
+
+    def publish(self, path: str | Path) -> Path:
+        """Write the projector of these points as one HTML page, and return its path.
+
+        The page needs neither kernel nor network: points turn, legend and histograms filter, the search finds, and
+        neighbours are found in it among the vectors, which it holds as float32 (up to 64 MB of them).
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Embedding(np.eye(4)).publish(f"{folder}/points.html").name
+        'points.html'
+        """
+        if self.projection is None:
+            self.project()
+        path = Path(path)
+        path.write_text(renderer_lookup.page(self), encoding="utf-8")
+        return path
 
     # ---------------------------------------------------------------------------------------- selection
 

@@ -12,6 +12,7 @@ from typing import Any
 from workbench.attribution import AttributionResult, Board, Study
 from workbench.base import renderer_lookup
 from workbench.base.errors import DimensionError
+from workbench.embedding import Embedding
 from workbench.graph import Graph, GraphDiff
 from workbench.graph.passes import Step
 from workbench.live.renderers import renderers
@@ -23,10 +24,11 @@ from workbench.widgets.clash import clash_html
 from workbench.widgets.graph_html import graph_html
 from workbench.widgets.html import tensor_html
 from workbench.widgets.quantization_html import layers_html, report_html
+from workbench.widgets.scatter import ScatterModel
 from workbench.widgets.stills import still
 from workbench.widgets.summary_html import summary_html
 
-__all__ = ["html", "mimebundle"]
+__all__ = ["html", "mimebundle", "page"]
 
 
 @functools.singledispatch
@@ -74,3 +76,20 @@ def mimebundle(thing: object) -> Any:
         return written
     data, metadata = widget._repr_mimebundle_()
     return {**data, **written}, metadata
+
+
+@functools.singledispatch
+def page(thing: object) -> str:
+    """Return `thing` as one HTML page that stands alone, drawn by what is registered for its type.
+
+    Raises:
+        TypeError: no page is made of it.
+    """
+    raise TypeError(f"a {type(thing).__name__} is not published as a page")
+
+
+@page.register
+def _projector(embedding: Embedding) -> str:
+    model = renderers.model_of(embedding)
+    assert isinstance(model, ScatterModel)  # what is registered for it
+    return model.page()

@@ -16,6 +16,7 @@ from workbench.live.messages import (
     CompareWithEvent,
     ComputeColumnEvent,
     Head,
+    PlayEvent,
     ProjectEvent,
     PublishEvent,
     Refusal,
@@ -24,6 +25,7 @@ from workbench.live.messages import (
     SaveBookmarkEvent,
     ScatterArrangement,
     ScatterBookmark,
+    ScatterClip,
     ScatterQuality,
     ScatterState,
     SelectPointsEvent,
@@ -52,6 +54,7 @@ from workbench.widgets.scatter_drawn import Drawn, label_of
 from workbench.widgets.scatter_methods import asked_of, offered, project, work_of
 from workbench.widgets.scatter_near import Nearest
 from workbench.widgets.scatter_page import free_name, page
+from workbench.widgets.scatter_sounds import Sounds
 from workbench.widgets.scatter_tasks import Tasks
 from workbench.widgets.scatter_words import facts_of, frames_of
 
@@ -74,7 +77,11 @@ class ScatterModel(ViewModel):
     view = "scatter"
 
     def __init__(
-        self, embedding: Embedding, source: str = "", beside: Mapping[str, Embedding] | None = None
+        self,
+        embedding: Embedding,
+        source: str = "",
+        beside: Mapping[str, Embedding] | None = None,
+        sounds: Sounds | None = None,
     ) -> None:
         super().__init__()
         self._lock = threading.Lock()
@@ -90,6 +97,8 @@ class ScatterModel(ViewModel):
         self._quality: ScatterQuality | None = None
         self._compared: tuple[str, Compared] | None = None
         self._published = ""
+        self._sounds = sounds
+        self._clip: tuple[int, bytes] | None = None
         self._drawn: Drawn | None = None
         # What this view has told the others last.
         self._selected = embedding.selected
@@ -127,7 +136,7 @@ class ScatterModel(ViewModel):
             drawn = self._drawn_now(projection)
             selected = embedding.selected
             near, refusal = self._near.of(embedding, selected, drawn.count)
-            compared = self._compared
+            compared, clip = self._compared, self._clip
         failure = self._tasks.failure or embedding.failure
         if failure:
             refusal = Refusal("project", failure)
@@ -167,11 +176,12 @@ class ScatterModel(ViewModel):
             bookmarks=list(self.bookmarks),
             arrangement=None,
             published=self._published,
-            sounds=False,
-            clip=None,
+            sounds=self._sounds is not None,
+            clip=None if clip is None else ScatterClip(clip[0], len(drawn.buffers)),
             refusal=refusal,
         )
-        return Snapshot(state, drawn.buffers, ("columns",))
+        buffers = drawn.buffers if clip is None else (*drawn.buffers, clip[1])
+        return Snapshot(state, buffers, ("columns",))
 
     def _drawn_now(self, projection: Projection) -> Drawn:
         drawn = self._drawn
@@ -289,6 +299,12 @@ class ScatterModel(ViewModel):
 
         self._tasks.begin(f"comparison with {event.name}", "points", work)
 
+    def _play(self, event: PlayEvent) -> None:
+        if self._sounds is None:
+            raise Refused("these points have no sounds: projector(embedding, sounds=clips, rate=16_000)")
+        self._clip = (event.point, self._sounds.clip(event.point))
+        self.changed()
+
     def _keep(self, event: SaveBookmarkEvent) -> None:
         self.bookmarks = kept(self.bookmarks, event.name, event.arrangement, len(self._embedding))
         self.changed()
@@ -304,10 +320,14 @@ class ScatterModel(ViewModel):
         self._published = str(path)
         self.changed()
 
+    def page(self, arrangement: ScatterArrangement | None = None) -> str:
+        """Return the projector as one HTML page that needs neither kernel nor network."""
+        return page(self, self._embedding.vectors, arrangement)
+
     def publish(self, path: str | Path, arrangement: ScatterArrangement | None = None) -> Path:
-        """Write the projector as one HTML page that needs neither kernel nor network, and return its path."""
+        """Write the page to a file, and return its path."""
         path = Path(path)
-        path.write_text(page(self, self._embedding.vectors, arrangement), encoding="utf-8")
+        path.write_text(self.page(arrangement), encoding="utf-8")
         return path
 
     # --------------------------------------------------------------------------------------- other views
@@ -353,6 +373,7 @@ _HANDLERS: dict[type, Callable[[ScatterModel, Any], None]] = {
     SaveBookmarkEvent: ScatterModel._keep,
     RemoveBookmarkEvent: ScatterModel._remove,
     StopEvent: ScatterModel._stop,
+    PlayEvent: ScatterModel._play,
     PublishEvent: ScatterModel._publish,
 }
 
@@ -375,16 +396,36 @@ class ScatterWidget(ViewWidget):
         embedding: Embedding,
         source: str = "",
         beside: Mapping[str, Embedding] | None = None,
+        sounds: Sounds | None = None,
         **traits: Any,
     ) -> None:
-        own = source or beside
-        model = ScatterModel(embedding, source, beside) if own else renderers.model_of(embedding)
+        own = source or beside or sounds is not None
+        model = ScatterModel(embedding, source, beside, sounds) if own else renderers.model_of(embedding)
         super().__init__(model, **traits)
 
+    def publish(self, path: str | Path) -> Path:
+        """Write the projector as one HTML page that needs neither kernel nor network, and return its path."""
+        assert isinstance(self.model, ScatterModel)  # the constructor gives it
+        return self.model.publish(path)
 
-def projector(embedding: Embedding, *, beside: Mapping[str, Embedding] | None = None) -> ScatterWidget:
-    """Show `embedding` in this cell; `beside` are other embeddings of the same points to compare it with, by name."""
-    return ScatterWidget(embedding, beside=beside)
+
+def projector(
+    embedding: Embedding,
+    *,
+    beside: Mapping[str, Embedding] | None = None,
+    sounds: Any = None,
+    rate: int = 16_000,
+) -> ScatterWidget:
+    """Show `embedding` in this cell.
+
+    `beside` are other embeddings of the same points to compare it with, by name. `sounds` are a clip for each point,
+    [N, samples] or N of [samples], of `rate` samples a second: a picked point is heard with the key s.
+
+    Raises:
+        ValueError: an embedding beside it, or the sounds, are of other points.
+    """
+    heard = None if sounds is None else Sounds(sounds, rate, len(embedding))
+    return ScatterWidget(embedding, beside=beside, sounds=heard)
 
 
 scatter = projector

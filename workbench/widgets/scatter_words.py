@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from workbench.embedding import Embedding, Projection
 
 __all__ = ["facts_of", "frames_of"]
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def facts_of(projection: Projection) -> str:
@@ -27,5 +31,21 @@ def facts_of(projection: Projection) -> str:
 
 
 def frames_of(embedding: Embedding) -> list[str]:
-    """Return the names of the projections that belong together with the drawn one, in order; else none."""
-    return []
+    """Return the names of the projections that follow one another with the drawn one, in order; none where it is alone.
+
+    They are of one method, and their names differ in numbers alone: ``epoch 1``, ``epoch 2``, ``epoch 10``.
+    """
+    drawn = embedding.projection
+    if drawn is None:
+        return []
+    kind = _kind(drawn)
+    frames = [name for name, one in embedding.projections.items() if _kind(one) == kind]
+    return (
+        sorted(frames, key=lambda name: [float(number) for number in NUMBER.findall(name)])
+        if len(frames) > 1
+        else []
+    )
+
+
+def _kind(projection: Projection) -> tuple[str, int, str]:
+    return projection.method, projection.positions.shape[1], NUMBER.sub("#", projection.name)

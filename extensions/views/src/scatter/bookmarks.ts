@@ -29,6 +29,16 @@ export class Bookmarks implements Part {
   });
   private readonly give: HTMLButtonElement;
   private readonly keep: HTMLElement;
+  private readonly publish = button('publish as a page', () => void this.page(), {
+    title: 'One HTML file that needs neither kernel nor network, written beside the notebook',
+    'data-testid': 'wb-publish'
+  });
+  private readonly written = h('p', {
+    class: 'wb-quiet wb-note',
+    role: 'status',
+    'data-testid': 'wb-published',
+    hidden: true
+  });
   private scene: Scene | null = null;
   private key = '';
 
@@ -61,7 +71,9 @@ export class Bookmarks implements Part {
         }),
         this.file
       ),
-      this.problem
+      this.problem,
+      this.publish,
+      this.written
     );
     this.name.addEventListener('keydown', event => {
       if (event.key === 'Enter') {
@@ -78,6 +90,9 @@ export class Bookmarks implements Part {
     const { bookmarks } = scene.state;
     const key = JSON.stringify(bookmarks);
     this.give.disabled = bookmarks.length === 0;
+    this.publish.hidden = scene.alone;
+    this.written.hidden = scene.state.published === '';
+    setText(this.written, `written to ${scene.state.published}`);
     if (key !== this.key) {
       this.key = key;
       replace(
@@ -121,6 +136,11 @@ export class Bookmarks implements Part {
     if (!answer || answer.accepted) {
       this.name.value = '';
     }
+  }
+
+  private async page(): Promise<void> {
+    const answer = await this.asks.send({ type: 'publish', arrangement: this.asks.arrangement() });
+    this.say(answer && !answer.accepted ? answer.reason : '');
   }
 
   private save(): void {

@@ -4,6 +4,9 @@ import { percent } from '../common/numbers';
 import { pointsAt } from './near';
 import { pointName, type Asks, type Part, type Scene } from './scene';
 
+/** The column that says of each point how much it keeps, as Python calls it. */
+const KEPT = 'neighbours kept';
+
 /** The menu, the figure, and the neighbours that the picked point loses and gains. */
 export class Comparison implements Part {
   readonly element: HTMLElement;
@@ -15,6 +18,7 @@ export class Comparison implements Part {
   private readonly said = h('p', { class: 'wb-quiet wb-note', 'data-testid': 'wb-compared' });
   private readonly lists = h('div', { class: 'wb-changes' });
   private key = '';
+  private scene: Scene | null = null;
 
   constructor(private readonly asks: Asks) {
     this.element = h(
@@ -26,10 +30,13 @@ export class Comparison implements Part {
     );
     this.menu.addEventListener('change', () => {
       void asks.send({ type: 'compare_with', name: this.menu.value });
+      const label = this.scene?.now.label ?? '';
+      asks.arrange({ colour: this.menu.value === '' ? label : KEPT });
     });
   }
 
   update(scene: Scene): void {
+    this.scene = scene;
     const { others, comparison } = scene.state;
     this.element.hidden = others.length === 0;
     const key = JSON.stringify(others);
@@ -46,7 +53,7 @@ export class Comparison implements Part {
     if (comparison) {
       setText(
         this.said,
-        `${percent(comparison.kept)} of the ${comparison.k} nearest are the same. Coloured by the share each point keeps.`
+        `${percent(comparison.kept)} of the ${comparison.k} nearest are the same. Colours say what share each point keeps.`
       );
       const current = scene.selected[0] !== undefined && scene.selected[0] === scene.state.selected[0];
       replace(

@@ -16,8 +16,8 @@ export const SCATTER_CSS = `
 .wb-panel { display: flex; flex-direction: column; gap: 6px; flex: 1 1 auto; min-height: 160px; min-width: 0; }
 .wb-side h3, .wb-rail h3, .wb-side h4, .wb-rail h4 { margin: 0; font-size: 11px; font-weight: 600; color: var(--wb-quiet); display: flex; justify-content: space-between; align-items: center; gap: 6px; min-height: 20px; }
 .wb-side h3 .wb-button { font-weight: 400; }
-.wb-side h4 > span:first-child { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
-.wb-side h4 .wb-quiet { font-weight: 400; white-space: nowrap; }
+.wb-histogram-part h3 > span:first-child { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
+.wb-histogram-part h3 .wb-quiet { font-weight: 400; white-space: nowrap; }
 .wb-line { display: flex; gap: 6px; align-items: center; min-width: 0; }
 .wb-line > .wb-input:not(.wb-input-number), .wb-line > .wb-select { flex: 1; }
 .wb-line:not(:has(> :not([hidden]))) { display: none; }

@@ -106,7 +106,7 @@ class NumberChart implements Chart {
     this.element = h(
       'section',
       { class: 'wb-histogram-part', 'data-column': column.name },
-      h('h4', {}, h('span', {}, column.name), this.note),
+      h('h3', {}, h('span', {}, column.name), this.note),
       this.brush.element
     );
   }
@@ -160,7 +160,7 @@ class CategoryChart implements Chart {
     this.element = h(
       'section',
       { class: 'wb-histogram-part', 'data-column': name },
-      h('h4', {}, h('span', {}, name), this.note),
+      h('h3', {}, h('span', {}, name), this.note),
       this.rows
     );
   }

@@ -59,6 +59,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
         this.frame.request();
       },
       redraw: () => this.frame.request(),
+      focus: () => this.field.focus({ preventScroll: true }),
       point: point => this.pointAt(point),
       look: camera => (camera ? this.moveCamera(camera, false) : this.reset()),
       camera: () => this.look.camera,

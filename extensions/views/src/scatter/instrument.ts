@@ -3,11 +3,12 @@ import type { Answer } from '../host';
 import type { ScatterState, ScatterViewEvent } from '../protocol';
 import { h, setText } from '../common/dom';
 import { download } from '../common/exporting';
+import { FocusKeeper } from '../common/focus';
 import { grouped } from '../common/numbers';
 import { History, isFiltered, PLAIN_ARRANGEMENT, withoutFilters, type Arrangement } from './arrangement';
 import { Bar } from './bar';
 import { Choice, MOST_SELECTED } from './choice';
-import { sameNumbers } from './choose';
+import { checksum, sameNumbers } from './choose';
 import type { Camera } from './camera';
 import type { Cloud } from './cloud';
 import { readColumn, type Column } from './columns';
@@ -16,6 +17,7 @@ import { coloursBy } from './paint';
 import { Rail } from './rail';
 import { pointName, type Asks, type Scene } from './scene';
 import { Side } from './side';
+import { Sound } from './sound';
 
 /** What the instrument needs of the view. */
 export interface Surroundings {
@@ -23,6 +25,8 @@ export interface Surroundings {
   /** Points have another look: colours, what is shown, what stands out. */
   restyle(): void;
   redraw(): void;
+  /** Gives the cloud the focus. */
+  focus(): void;
   point(point: number | null): void;
   look(camera: Camera | null): void;
   camera(): Camera;
@@ -54,16 +58,19 @@ export class Instrument implements Asks {
   /** Red, green and blue of each point; null where all have one colour. */
   colours: Uint8Array | null = null;
   private readonly history = new History();
+  private readonly sound = new Sound();
+  private readonly focus: FocusKeeper;
   private columns: ReadonlyMap<string, Column> = new Map();
   private state: ScatterState | null = null;
   private cloud: Cloud | null = null;
-  private told: readonly unknown[] = [];
+  private told = '';
   private dark = false;
   private started = false;
 
   constructor(private readonly around: Surroundings) {
     this.side = new Side(this);
     this.rail = new Rail(this);
+    this.focus = new FocusKeeper(this.side.element);
     this.bar = new Bar({
       turn: flat => around.turn(flat),
       redraw: () => around.redraw(),
@@ -89,17 +96,20 @@ export class Instrument implements Asks {
 
   /** Takes a state and its points. */
   accept(state: ScatterState, cloud: Cloud, buffers: readonly DataView[], dark: boolean): void {
-    const parts = [state.columns, cloud];
-    const other = parts.some((part, index) => part !== this.told[index]);
+    const told = columnsKey(state, buffers);
+    const other = told !== this.told;
     this.state = state;
     this.cloud = cloud;
     this.dark = dark;
     if (other) {
-      this.told = parts;
+      this.told = told;
       this.columns = new Map(state.columns.map(told => [told.name, readColumn(told, buffers, state.count)]));
     }
     this.choice.follow(state);
     this.follow(state);
+    if (this.sound.take(state.clip, buffers)) {
+      this.announce(`point ${state.clip!.point} is played`);
+    }
     this.recolour();
     this.update();
   }
@@ -151,15 +161,28 @@ export class Instrument implements Asks {
     return this.columns.get(this.now.label);
   }
 
-  /** Writes all parts anew. */
+  /** Writes all parts anew. The focus stays where it was; what held it and is gone leaves it to the cloud. */
   update(): void {
     const scene = this.scene();
     if (scene) {
-      this.bar.update(scene);
-      this.bar.steps(this.history.canUndo, this.history.canRedo);
-      this.side.update(scene);
-      this.rail.update(scene);
+      const had = this.hasFocus();
+      this.focus.during(() => {
+        this.bar.update(scene);
+        this.bar.steps(this.history.canUndo, this.history.canRedo);
+        this.side.update(scene);
+        this.rail.update(scene);
+      });
+      if (had && !this.hasFocus()) {
+        this.around.focus();
+      }
     }
+  }
+
+  private hasFocus(): boolean {
+    const { page } = this;
+    // A widget may stand in a shadow root, whose focus the document does not name.
+    const active = (page?.getRootNode() as Document | ShadowRoot | undefined)?.activeElement ?? null;
+    return page !== null && page.contains(active);
   }
 
   /** Takes another theme. */
@@ -261,6 +284,7 @@ export class Instrument implements Asks {
     } else if (key === ' ') {
       return this.rail.frames.toggle();
     } else if (key === 's' && this.state?.sounds && selected[0] !== undefined) {
+      this.sound.want(selected[0]);
       void this.around.send({ type: 'play', point: selected[0] });
     } else {
       return false;
@@ -276,6 +300,7 @@ export class Instrument implements Asks {
   /** Ends what goes on by itself. */
   destroy(): void {
     this.rail.frames.stop();
+    this.sound.stop();
   }
 
   /** Opens the rail, or closes it. */
@@ -371,4 +396,15 @@ export class Instrument implements Asks {
 /** A camera as an arrangement keeps it. */
 function cameraNumbers({ yaw, pitch, zoom, panX, panY, flat }: Camera): number[] {
   return [yaw, pitch, zoom, panX, panY, flat];
+}
+
+/** What tells columns from others: as what they are told, and the bytes that they lie in. */
+function columnsKey(state: ScatterState, buffers: readonly DataView[]): string {
+  const bytes = state.columns.flatMap(({ buffer, ends_buffer: ends }) =>
+    [buffer, ends].map(index => {
+      const view = index === null ? undefined : buffers[index];
+      return view ? checksum(view) : '';
+    })
+  );
+  return JSON.stringify([state.count, state.columns, bytes]);
 }

@@ -78,6 +78,7 @@ export class Near implements Part {
     }
     const picked = selected[0];
     const current = picked !== undefined && state.selected[0] === picked;
+    this.list.dataset['of'] = String(picked ?? '');
     const rows = current ? state.neighbours : [];
     replace(
       this.head,
