@@ -79,7 +79,8 @@ unit: install
 # What an install without a compiler runs on: the rooms that choose between kernels and NumPy, again with NumPy.
 plain: install
 	WORKBENCH_KERNELS=off $(PYTEST) -n auto --maxprocesses=4 --dist=loadfile tests/core tests/tensor tests/autograd \
-	  tests/nn tests/optim tests/data tests/train tests/quantization $(ARGS)
+	  tests/nn tests/optim tests/data tests/train tests/quantization tests/embedding/test_neighbours.py \
+	  tests/embedding/test_quality.py $(ARGS)
 
 slow: install browser
 	$(PYTEST) tests -m "browser or notebook or packaging" $(ARGS)

@@ -82,7 +82,7 @@ def test_a_point_that_a_picture_puts_elsewhere_is_found() -> None:
 def test_two_embeddings_are_compared_by_the_neighbours_of_their_points() -> None:
     first = wb.tensor([[0.0], [1.0], [2.0], [10.0], [11.0]])
     second = wb.tensor([[0.0, 0.0], [1.0, 0.0], [10.5, 0.0], [10.0, 0.0], [11.5, 0.0]])
-    change = compare(first, second, 1, "euclidean")
+    change = compare(wb.embedding.Embedding(first), second, 1, "euclidean")
     assert change.kept.tolist() == [1, 1, 0, 0, 0]
     assert [one.tolist() for one in change.lost] == [[], [], [1], [4], [3]]
     assert [one.tolist() for one in change.gained] == [[], [], [3], [2], [2]]

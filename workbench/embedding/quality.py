@@ -107,7 +107,7 @@ class Change(NamedTuple):
 
 
 def compare(first: Any, second: Any, k: int = 10, metric: Metric = "cosine") -> Change:
-    """Return which of the `k` nearest of each point two embeddings [N, features], [N, other features] share.
+    """Return which of the `k` nearest of each point two embeddings share: `Embedding`, or [N, features], [N, others].
 
     Raises as `quality` does.
 

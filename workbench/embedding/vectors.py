@@ -20,12 +20,15 @@ CHUNK = 1 << 20
 
 
 def as_points(values: Any, what: str) -> Array:
-    """Return a tensor or an array as points [N, features], float32 or float64; no copy where none is needed.
+    """Return a tensor, an array or the vectors of an embedding as points [N, features], float32 or float64.
+
+    There is no copy where none is needed.
 
     Raises:
         DTypeError: the values are not real numbers.
         DimensionError: there are not two dims, or one has size 0.
     """
+    values = getattr(values, "vectors", values)
     array = values.detach().numpy(force=True) if isinstance(values, Tensor) else np.asarray(values)
     if array.dtype.kind not in "fiub":
         raise DTypeError(f"{what}: points are real numbers, got {array.dtype.name}")
