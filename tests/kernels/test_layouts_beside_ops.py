@@ -88,6 +88,15 @@ CASES: dict[str, tuple[Callable[[], tuple[Callable[..., Any], Callable[..., bool
             ("min_max_nan_inf", ()), ("statistics", ()), ("histogram_counts", (-1.5, 2.0, 17)),
         )
     },
+    "distances_to": (lambda: _of_kernel("distances_to"), ((floats(185, 9), 3), {})),
+    "products_with": (
+        lambda: _of_kernel("products_with"),
+        ((floats(185, 9), floats(9).astype(np.float64)), {}),
+    ),
+    "nearest_of_products": (
+        lambda: _of_kernel("nearest_of_products"),
+        ((floats(4, 185), floats(185), np.abs(floats(185)), floats(185, 9), places(185, 4), np.abs(floats(4)), 7), {}),
+    ),
     "row_extremes": (lambda: _of_kernel("row_extremes"), ((floats(185, 9),), {})),
     "dequantize_per_tensor": (lambda: _of_kernel("dequantize_per_tensor"), ((codes(5, 37, 9), 0.1, 3), {})),
     "dequantize_per_channel": (

@@ -16,6 +16,7 @@ from workbench.kernels import (  # noqa: F401  they register themselves
     index,
     losses,
     matmul,
+    neighbours,
     normalization,
     one_dimensional,
     optimizers,

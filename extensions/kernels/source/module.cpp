@@ -24,6 +24,7 @@
 #include "matmul.hpp"
 #include "matmul_bfloat16.hpp"
 #include "memory.hpp"
+#include "neighbours.hpp"
 #include "nll_loss.hpp"
 #include "packed_nibbles.hpp"
 #include "parametric_elementwise.hpp"
@@ -42,7 +43,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 35;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 36;  // as INTERFACE in workbench/kernels/loader.py
     nanobind::set_leak_warnings(false);  // a thread that runs to the end keeps what it works with
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
@@ -70,6 +71,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_order(module);
     workbench::bind_index(module);
     workbench::bind_extremes(module);
+    workbench::bind_neighbours(module);
     workbench::bind_nll_loss(module);
     workbench::bind_pooling(module);
     workbench::bind_pooling_planes(module);

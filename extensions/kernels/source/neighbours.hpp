@@ -1,0 +1,9 @@
+#pragma once
+
+#include "layout.hpp"
+
+namespace workbench {
+
+void bind_neighbours(nb::module_& module);
+
+}  // namespace workbench
