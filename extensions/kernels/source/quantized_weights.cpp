@@ -43,7 +43,7 @@ PackedWeights::PackedWeights(const std::int8_t* weight, std::int64_t outputs, st
         const std::int64_t channels = std::min(full, outputs - first);
         const std::int64_t blocks = (channels + quantized_lanes - 1) / quantized_lanes;
         Panel panel{blocks, std::vector<std::int64_t>(static_cast<std::size_t>(steps_)),
-                    zeros(steps_ * blocks * step_bytes)};
+                    zeros(steps_ * blocks * step_bytes), 0};
         std::iota(panel.order.begin(), panel.order.end(), std::int64_t{0});
         for (std::int64_t channel = 0; channel < channels; ++channel)
             for (std::int64_t i = 0; i < runs * run; ++i) {
@@ -62,23 +62,42 @@ std::int64_t PackedWeights::place(std::int64_t i, std::int64_t run, std::int64_t
     return step * blocks * step_bytes + channel * 4 + i % run % 4;
 }
 
-// Puts the steps of a panel of one block in groups.
+// Puts the steps of a panel of one block in groups: by four as far as some of the next steps fit, and by two.
 void PackedWeights::group(Panel& panel) const {
-    std::vector<std::int64_t> left;
+    constexpr std::size_t ahead = 32;
+    std::vector<std::int64_t> left, pairs;
     left.swap(panel.order);
+    // The next of the steps that goes with others, taken out; -1 where there is none.
+    const auto take = [&](std::vector<std::int64_t>& from, Load& load, std::size_t most) {
+        for (std::size_t i = 0; i < std::min(from.size(), most); ++i)
+            if (load.add(panel.weights.data() + from[i] * step_bytes)) {
+                const std::int64_t step = from[i];
+                from.erase(from.begin() + static_cast<std::ptrdiff_t>(i));
+                return step;
+            }
+        return std::int64_t{-1};
+    };
     while (!left.empty()) {
         Load load;
-        int taken = 0;
-        for (auto step = left.begin(); step != left.end() && taken < steps_together;) {
-            if (load.add(panel.weights.data() + *step * step_bytes)) {
-                panel.order.push_back(*step);
-                step = left.erase(step);
-                ++taken;
-            } else {
-                ++step;
-            }
+        std::vector<std::int64_t> four;
+        while (four.size() < 4) {
+            const std::int64_t step = take(left, load, ahead);
+            if (step < 0) break;
+            four.push_back(step);
         }
-        for (; taken < steps_together; ++taken) panel.order.push_back(-1);
+        if (four.size() == 4) {
+            panel.order.insert(panel.order.end(), four.begin(), four.end());
+        } else {
+            // The first goes with one other, and those that went with it may go together elsewhere.
+            pairs.push_back(four[0]);
+            left.insert(left.begin(), four.begin() + 1, four.end());
+        }
+    }
+    panel.quads = static_cast<std::int64_t>(panel.order.size());
+    while (!pairs.empty()) {
+        Load load;
+        panel.order.push_back(take(pairs, load, 1));
+        panel.order.push_back(take(pairs, load, pairs.size()));
     }
     Buffer<std::int8_t> grouped = zeros(static_cast<std::int64_t>(panel.order.size()) * step_bytes);
     for (std::size_t i = 0; i < panel.order.size(); ++i)
@@ -92,6 +111,7 @@ void PackedWeights::point(std::int64_t panel, QuantizedPanel& to) const {
     const std::int64_t full = widest_ * quantized_lanes;
     to.weights = from.weights.data();
     to.steps = static_cast<std::int64_t>(from.order.size());
+    to.quads = from.quads;
     to.blocks = from.blocks;
     to.channels = std::min(full, outputs_ - panel * full);
     to.first = panel * full;

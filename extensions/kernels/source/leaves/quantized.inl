@@ -42,6 +42,10 @@ static void write_own(const QuantizedPanel& panel, const std::int32_t* sums, flo
 
 enum class Part { whole, low_bits, top_bit };
 
+struct FourBytes {
+    std::uint8_t bytes[4];
+} __attribute__((may_alias));
+
 #if defined(WORKBENCH_AVX2)
 
 static WORKBENCH_INLINE __m256i activation(const std::uint8_t* bytes, Part part) {
@@ -53,12 +57,12 @@ static WORKBENCH_INLINE __m256i activation(const std::uint8_t* bytes, Part part)
     return value;
 }
 
-static WORKBENCH_INLINE void add_products(const QuantizedPanel& panel, const std::uint8_t* const* pixels, Part part,
+static WORKBENCH_INLINE void add_products(const QuantizedPanel& panel, std::int64_t first, const std::uint8_t* const* pixels, Part part,
                                           __m256i (&sums)[4][2]) {
     const __m256i ones = _mm256_set1_epi16(1);
-    const __m256i* weights = reinterpret_cast<const __m256i*>(panel.weights);
-    const std::int32_t* offsets = panel.offsets;
-    for (std::int64_t step = 0; step < panel.steps; step += steps_together) {
+    const __m256i* weights = reinterpret_cast<const __m256i*>(panel.weights) + 2 * first;
+    const std::int32_t* offsets = panel.offsets + first;
+    for (std::int64_t step = first; step < panel.steps; step += steps_together) {
         for (int i = 0; i < 4; ++i) {
             __m256i values[steps_together];
             for (int k = 0; k < steps_together; ++k) values[k] = activation(pixels[i] + offsets[k], part);
@@ -75,6 +79,42 @@ static WORKBENCH_INLINE void add_products(const QuantizedPanel& panel, const std
         weights += 2 * steps_together;
         offsets += steps_together;
     }
+}
+
+// Products of four bytes with both halves of a panel's weights, in 16 bits. GCC 12 puts off their sums and keeps all of them, in
+// memory.
+static WORKBENCH_INLINE void products_of(const std::uint8_t* bytes, __m256i first, __m256i second, __m256i (&products)[2]) {
+    asm("vpbroadcastd %2, %1\n\tvpmaddubsw %3, %1, %0\n\tvpmaddubsw %4, %1, %1"
+        : "=&x"(products[0]), "=&x"(products[1])
+        : "m"(*reinterpret_cast<const FourBytes*>(bytes)), "x"(first), "x"(second));
+}
+static WORKBENCH_INLINE void add_products_of(const std::uint8_t* bytes, __m256i first, __m256i second, __m256i (&products)[2]) {
+    __m256i value, more;
+    asm("vpbroadcastd %4, %2\n\tvpmaddubsw %5, %2, %3\n\tvpmaddubsw %6, %2, %2\n\tvpaddw %3, %0, %0\n\tvpaddw %2, %1, %1"
+        : "+x"(products[0]), "+x"(products[1]), "=&x"(value), "=&x"(more)
+        : "m"(*reinterpret_cast<const FourBytes*>(bytes)), "x"(first), "x"(second));
+}
+
+// Four steps at a time, and two outputs: their products stay in registers.
+static WORKBENCH_INLINE void add_quads(const QuantizedPanel& panel, const std::uint8_t* const* pixels, __m256i (&sums)[4][2]) {
+    const __m256i ones = _mm256_set1_epi16(1);
+    const __m256i* weights = reinterpret_cast<const __m256i*>(panel.weights);
+    const std::int32_t* const end = panel.offsets + panel.quads;
+    for (const std::int32_t* offsets = panel.offsets; offsets != end; offsets += 4, weights += 8)
+        for (int i = 0; i < 4; i += 2) {
+            __m256i products[2][2];
+            for (int k = 0; k < 4; ++k) {
+                const __m256i first = _mm256_load_si256(weights + 2 * k), second = _mm256_load_si256(weights + 2 * k + 1);
+                for (int j = 0; j < 2; ++j)
+                    if (k == 0)
+                        products_of(pixels[i + j] + offsets[k], first, second, products[j]);
+                    else
+                        add_products_of(pixels[i + j] + offsets[k], first, second, products[j]);
+            }
+            for (int j = 0; j < 2; ++j)
+                for (int half = 0; half < 2; ++half)
+                    sums[i + j][half] = _mm256_add_epi32(sums[i + j][half], _mm256_madd_epi16(products[j][half], ones));
+        }
 }
 
 // A byte of its own for each channel of a block: as a pair of 16-bit numbers, of which one is zero.
@@ -100,10 +140,11 @@ static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::u
     if (panel.apart) {
         add_apart(panel, pixels, sums);
     } else if (wide) {
-        add_products(panel, pixels, Part::low_bits, sums);
-        add_products(panel, pixels, Part::top_bit, sums);
+        add_products(panel, 0, pixels, Part::low_bits, sums);
+        add_products(panel, 0, pixels, Part::top_bit, sums);
     } else {
-        add_products(panel, pixels, Part::whole, sums);
+        add_quads(panel, pixels, sums);
+        add_products(panel, panel.quads, pixels, Part::whole, sums);
     }
 }
 
@@ -112,31 +153,56 @@ static WORKBENCH_INLINE void keep_sums(__m256i first, __m256i second, std::int32
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8), second);
 }
 
-// Sixteen sums of one output become bytes: to real numbers, to codes, clamp, round to even.
-static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, __m256i first, __m256i second, std::uint8_t* out) {
-    __m256i halves[2] = {first, second};
-    for (int half = 0; half < 2; ++half) {
-        __m256 value = _mm256_cvtepi32_ps(halves[half]);
-        const __m256 scale = _mm256_loadu_ps(panel.scale + 8 * half), shift = _mm256_loadu_ps(panel.shift + 8 * half);
-        if (panel.how == Requantization::joined) {
-            value = _mm256_round_ps(_mm256_mul_ps(_mm256_add_ps(value, shift), scale), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-            value = _mm256_add_ps(value, _mm256_set1_ps(panel.zero));
-        } else {
-            value = _mm256_add_ps(_mm256_mul_ps(_mm256_mul_ps(value, _mm256_set1_ps(panel.input_scale)), scale), shift);
-            value = _mm256_add_ps(_mm256_mul_ps(value, _mm256_set1_ps(panel.inverse)), _mm256_set1_ps(panel.zero));
-        }
-        value = _mm256_max_ps(_mm256_min_ps(value, _mm256_set1_ps(panel.high)), _mm256_set1_ps(panel.low));
-        halves[half] = _mm256_cvtps_epi32(value);
-    }
-    const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(halves[0], halves[1]), 0xd8);
-    const __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
-    if (panel.channels == 16) {
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(out), bytes);
+// The codes of eight sums, not below the least one there is: to real numbers, to codes, round to even.
+template <bool joined>
+static WORKBENCH_INLINE __m256i codes_of(__m256i sums, const __m256 (&by)[6]) {
+    const auto& [scale, shift, input_scale, inverse, zero, high] = by;
+    __m256 value = _mm256_cvtepi32_ps(sums);
+    if constexpr (joined) {
+        value = _mm256_round_ps(_mm256_mul_ps(_mm256_add_ps(value, shift), scale), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        value = _mm256_add_ps(value, zero);
     } else {
-        alignas(16) std::uint8_t buffer[16];
-        _mm_store_si128(reinterpret_cast<__m128i*>(buffer), bytes);
-        for (std::int64_t i = 0; i < panel.channels; ++i) out[i] = buffer[i];
+        value = _mm256_add_ps(_mm256_mul_ps(_mm256_mul_ps(value, input_scale), scale), shift);
+        value = _mm256_add_ps(_mm256_mul_ps(value, inverse), zero);
     }
+    // What is too small for 32 bits becomes the least number there is.
+    return _mm256_cvtps_epi32(_mm256_min_ps(value, high));
+}
+
+// Sixteen sums each of `count` outputs become bytes.
+template <bool joined>
+static WORKBENCH_INLINE void write_codes(const QuantizedPanel& panel, const __m256i (*sums)[2], int count, std::uint8_t* out,
+                                         std::int64_t step) {
+    const __m256 input_scale = _mm256_set1_ps(panel.input_scale), inverse = _mm256_set1_ps(panel.inverse);
+    const __m256 zero = _mm256_set1_ps(panel.zero), high = _mm256_set1_ps(panel.high);
+    const __m256 lower[6] = {_mm256_loadu_ps(panel.scale), _mm256_loadu_ps(panel.shift), input_scale, inverse, zero, high};
+    const __m256 upper[6] = {_mm256_loadu_ps(panel.scale + 8), _mm256_loadu_ps(panel.shift + 8), input_scale, inverse, zero, high};
+    const __m256i least = _mm256_set1_epi8(static_cast<char>(static_cast<std::int32_t>(panel.low)));
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    for (int k = 0; k < count; k += 2, out += 2 * step) {
+        // Two outputs at a time, the second of which may be none.
+        const int next = k + 1 < count ? k + 1 : k;
+        const __m256i words = _mm256_packs_epi32(codes_of<joined>(sums[k][0], lower), codes_of<joined>(sums[k][1], upper));
+        const __m256i more = _mm256_packs_epi32(codes_of<joined>(sums[next][0], lower), codes_of<joined>(sums[next][1], upper));
+        const __m256i bytes = _mm256_max_epu8(_mm256_permutevar8x32_epi32(_mm256_packus_epi16(words, more), order), least);
+        const __m128i both[2] = {_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)};
+        for (int j = 0; j < 2 && k + j < count; ++j)
+            if (panel.channels == 16) {
+                _mm_storeu_si128(reinterpret_cast<__m128i*>(out + j * step), both[j]);
+            } else {
+                alignas(16) std::uint8_t buffer[16];
+                _mm_store_si128(reinterpret_cast<__m128i*>(buffer), both[j]);
+                for (std::int64_t i = 0; i < panel.channels; ++i) out[j * step + i] = buffer[i];
+            }
+    }
+}
+
+static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, const __m256i (*sums)[2], int count, std::uint8_t* out,
+                                         std::int64_t step) {
+    if (panel.how == Requantization::joined)
+        write_codes<true>(panel, sums, count, out, step);
+    else
+        write_codes<false>(panel, sums, count, out, step);
 }
 
 static WORKBENCH_INLINE void write_floats(const QuantizedPanel& panel, __m256i first, __m256i second, float* out) {
@@ -179,15 +245,17 @@ static WORKBENCH_INLINE void keep_sums(const Sums& first, const Sums& second, st
     for (int c = 0; c < 16; ++c) to[c] = (c < 8 ? first : second).lane[c % 8];
 }
 
-static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, Sums first, Sums second, std::uint8_t* out) {
-    for (std::int64_t c = 0; c < panel.channels; ++c) {
-        const float sum = static_cast<float>((c < 8 ? first : second).lane[c % 8]);
+static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, const Sums (*sums)[2], int count, std::uint8_t* out,
+                                         std::int64_t step) {
+    for (std::int64_t i = 0; i < count * panel.channels; ++i) {
+        const std::int64_t c = i % panel.channels, k = i / panel.channels;
+        const float sum = static_cast<float>(sums[k][c / 8].lane[c % 8]);
         float value = panel.how == Requantization::joined
                           ? __builtin_nearbyintf((sum + panel.shift[c]) * panel.scale[c]) + panel.zero
                           : (sum * panel.input_scale * panel.scale[c] + panel.shift[c]) * panel.inverse + panel.zero;
         value = value < panel.high ? value : panel.high;
         value = value > panel.low ? value : panel.low;
-        out[c] = static_cast<std::uint8_t>(static_cast<std::int32_t>(__builtin_nearbyintf(value)));
+        out[k * step + c] = static_cast<std::uint8_t>(static_cast<std::int32_t>(__builtin_nearbyintf(value)));
     }
 }
 
@@ -205,15 +273,22 @@ static WORKBENCH_INLINE Sums larger(Sums a, Sums b) {
 
 #endif
 
-// Sixteen sums of output `at` go where they are wanted; outputs lie `step` apart there.
-static WORKBENCH_INLINE void finish(const QuantizedPanel& panel, Sums first, Sums second, const QuantizedTarget& target,
+// Sixteen sums each of `count` outputs from `at` on go where they are wanted; outputs lie `step` apart there.
+static WORKBENCH_INLINE void finish(const QuantizedPanel& panel, const Sums (*sums)[2], int count, const QuantizedTarget& target,
                                     std::int64_t at, std::int64_t step) {
-    std::int32_t kept[16];
-    if (target.bytes && panel.how != Requantization::whole) return write_bytes(panel, first, second, target.bytes + at * step);
-    if (!target.bytes && !target.scales) return write_floats(panel, first, second, target.floats + at * step);
-    keep_sums(first, second, kept);
-    if (target.bytes) return write_whole(panel, kept, target.bytes + at * step);
-    write_own(panel, kept, target.scales[at], target.zeros[at], target.floats + at * step);
+    if (target.bytes && panel.how != Requantization::whole) return write_bytes(panel, sums, count, target.bytes + at * step, step);
+    for (int k = 0; k < count; ++k, ++at) {
+        if (!target.bytes && !target.scales) {
+            write_floats(panel, sums[k][0], sums[k][1], target.floats + at * step);
+            continue;
+        }
+        std::int32_t kept[16];
+        keep_sums(sums[k][0], sums[k][1], kept);
+        if (target.bytes)
+            write_whole(panel, kept, target.bytes + at * step);
+        else
+            write_own(panel, kept, target.scales[at], target.zeros[at], target.floats + at * step);
+    }
 }
 
 // The largest of each 2 x 2 outputs. Scales are positive, so the largest sum is the largest result.
@@ -226,8 +301,9 @@ static void quantized_pooled(const QuantizedPlane& plane, const QuantizedPanel& 
                                              corner + plane.row_step + plane.pixel_step};
             Sums sums[4][2];
             tile_sums(panel, pixels, wide, sums);
-            finish(panel, larger(larger(sums[0][0], sums[1][0]), larger(sums[2][0], sums[3][0])),
-                   larger(larger(sums[0][1], sums[1][1]), larger(sums[2][1], sums[3][1])), {out, nullptr, nullptr, nullptr}, 0, 0);
+            for (int half = 0; half < 2; ++half)
+                sums[0][half] = larger(larger(sums[0][half], sums[1][half]), larger(sums[2][half], sums[3][half]));
+            finish(panel, sums, 1, {out, nullptr, nullptr, nullptr}, 0, 0);
         }
     }
 }
@@ -246,7 +322,7 @@ static void quantized_outputs(const QuantizedPlane& plane, const QuantizedPanel&
         }
         Sums sums[4][2];
         tile_sums(panel, pixels, wide, sums);
-        for (int k = 0; k < 4 && i + k < last; ++k) finish(panel, sums[k][0], sums[k][1], target, i + k, plane.channels);
+        finish(panel, sums, last - i < 4 ? static_cast<int>(last - i) : 4, target, i, plane.channels);
     }
 }
 
