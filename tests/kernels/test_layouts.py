@@ -31,6 +31,7 @@ ELSEWHERE = {
     "move_statistics",
     "multiply_matrices_of_codes",
     "normalise_codes",
+    "observed_histogram",
     "quantized_max_pool2d",
     "resample_codes",
     "nearest_of_products",

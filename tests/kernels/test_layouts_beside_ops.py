@@ -86,6 +86,7 @@ CASES: dict[str, tuple[Callable[[], tuple[Callable[..., Any], Callable[..., bool
         name: (lambda name=name: _of_kernel(name), ((floats(5, 37, 9), *rest), {}))  # type: ignore[misc]
         for name, rest in (
             ("min_max_nan_inf", ()), ("statistics", ()), ("histogram_counts", (-1.5, 2.0, 17)),
+            ("observed_histogram", (-99.0, 99.0, 17)),
         )
     },
     "distances_to": (lambda: _of_kernel("distances_to"), ((floats(185, 9), 3), {})),

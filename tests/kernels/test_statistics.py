@@ -76,6 +76,32 @@ def test_histogram(bins: int, floats: Make, lay: Callable[[Floats], Floats]) -> 
     assert counts.dtype == np.int64
 
 
+@pytest.mark.parametrize("rectified", [False, True])
+@pytest.mark.parametrize("special", [False, True])
+def test_histogram_with_what_is_seen_on_the_way(
+    rectified: bool, special: bool, floats: Make, lay: Callable[[Floats], Floats]
+) -> None:
+    x = floats(8, 9, 20, 21)
+    if rectified:
+        x = np.where(x > 0, x, np.float32(0))
+        x.reshape(-1)[::5] *= np.float32(-0.0)
+    if special:
+        x = with_specials(x)
+    low, high = float(np.nanmin(x[np.isfinite(x)])), float(np.nanmax(x[np.isfinite(x)]))
+    run, plain = (kernels.lookup(name).run for name in ("observed_histogram", "histogram_counts"))
+    *seen, counts = run(lay(x), low, high, 500)
+    assert tuple(seen) == kernels.lookup("min_max_nan_inf").run(x)
+    finite = x[np.isfinite(x)].astype(np.float64)
+    places = np.minimum(((finite - low) * (500 / (high - low))).astype(np.int64), 499)
+    np.testing.assert_array_equal(counts, np.bincount(places, minlength=500))
+    np.testing.assert_array_equal(counts, plain(x, low, high, 500))
+    # One value outside is enough.
+    for beyond in ((np.nextafter(np.float32(low), np.float32(9)), high), (low, np.nextafter(high, -9.0))):
+        *again, none = run(lay(x), *map(float, beyond), 500)
+        assert again == seen
+        assert none is None
+
+
 def test_histogram_ends_belong_to_it() -> None:
     x = np.array([0.0, 1.0, 2.0, 3.0, 4.0, np.nan, 4.1, -0.1], np.float32)
     assert kernels.lookup("histogram_counts").run(x, 0.0, 4.0, 4).tolist() == [1, 1, 1, 2]

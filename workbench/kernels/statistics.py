@@ -30,3 +30,5 @@ if native is not None:
     register(Kernel("statistics", native.statistics, _accepts))
     # (x, low, high, bins) -> int64 [bins]; high belongs to the last bin; NaN and what lies outside to none.
     register(Kernel("histogram_counts", native.histogram, _accepts))
+    # The same behind (min, max, NaN count, inf count), and None in its place where a finite value lies outside.
+    register(Kernel("observed_histogram", native.observed_histogram, _accepts))

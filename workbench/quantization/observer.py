@@ -202,11 +202,9 @@ class HistogramObserver(_PerTensor):
 
     def observe(self, array: Array) -> None:
         """Count the values of this batch."""
-        ends = self._extremes(array)
-        if ends is None:
-            return
-        self._put(min(float(self.min_val.payload), ends[0]), max(float(self.max_val.payload), ends[1]))
-        self._running().add(array, *ends)
+        ends = self._seen(*self._running().observe(array))
+        if ends is not None:
+            self._put(min(float(self.min_val.payload), ends[0]), max(float(self.max_val.payload), ends[1]))
 
     def density(self) -> Density | None:
         """Return the distribution of the values seen, or None before the first."""

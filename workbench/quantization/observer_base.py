@@ -214,20 +214,22 @@ class ObserverBase(Module):
         array = x.payload
         if self.observing and type(array) is np.ndarray and array.size:
             # Statistics are those of float32, in which bfloat16 and whole numbers have their place.
-            if array.dtype.kind != "f":
-                array = array.astype(np.float32)
-            with self._lock:
-                if self.serial is None:
-                    self.serial = next(_serial)
-                self.names = x.dim_labels
-                self.batches += 1
-                self.observe(array)
-                self.version += 1
-                self.data_version += 1
-            # Outside of the lock: whoever is told may ask for the range, or set one.
-            if self._watcher is not None:
-                self._watcher.observed()
+            self._note(x, self.observe, array if array.dtype.kind == "f" else array.astype(np.float32))
         return x
+
+    def _note(self, x: Any, observe: Callable[..., None], *values: Array) -> None:
+        """Take note of a batch, whose dims are those of `x`, by `observe`."""
+        with self._lock:
+            if self.serial is None:
+                self.serial = next(_serial)
+            self.names = x.dim_labels
+            self.batches += 1
+            observe(*values)
+            self.version += 1
+            self.data_version += 1
+        # Outside of the lock: whoever is told may ask for the range, or set one.
+        if self._watcher is not None:
+            self._watcher.observed()
 
     def observe(self, array: Array) -> None:
         """Take note of one batch of floating point values; called with the observer locked."""
@@ -235,7 +237,10 @@ class ObserverBase(Module):
 
     def _extremes(self, array: Array) -> Range | None:
         """Return the ends of the finite values, or None; NaN and infinity are counted here."""
-        low, high, nan, inf = extremes(array)
+        return self._seen(*extremes(array))
+
+    def _seen(self, low: float, high: float, nan: int, inf: int) -> Range | None:
+        """Count NaN and infinity; return the ends of the finite values, or None where there is none."""
         self.nan_count += nan
         self.inf_count += inf
         return None if math.isnan(low) else (low, high)

@@ -95,30 +95,52 @@ nb::dict statistics(const Input<float>& x) {
     return out;
 }
 
-nb::object histogram(const Input<float>& x, double low, double high, std::int64_t bins) {
+Bins checked(double low, double high, std::int64_t bins) {
     if (bins < 1 || bins > (1 << 20)) refuse("histogram with " + std::to_string(bins) + " bins; give 1 to 2^20");
     if (!std::isfinite(low) || !std::isfinite(high) || !(low < high) || !std::isfinite(high - low))
         refuse("histogram from " + std::to_string(low) + " to " + std::to_string(high) +
                "; both ends must be finite, and low below high");
+    return {low, high, static_cast<double>(bins) / (high - low), bins};
+}
+
+// Counts into `out`, which has a place for each bin, and says what was seen on the way, but for moments.
+Moments count_values(const Input<float>& x, const Bins& bins, std::int64_t* out) {
     const Dims shape = shape_of(x);
     const std::int64_t count = count_of(shape);
-    if (count >= (std::int64_t{1} << 33)) refuse("histogram of " + std::to_string(count) + " values; at most 2^33 fit");
+    constexpr std::int64_t most = 1 << 30;  // of a table's counts
+    std::fill_n(out, bins.count, 0);
+    KernelScope scope;
+    const Dense<float> input(x, dense_strides_like(shape, strides_of(x)));
+    const std::int64_t parts = std::max(part_count(count, std::max<std::int64_t>(16384, 2 * bins.count)), (count + most - 1) / most);
+    const std::int64_t size = 2 * (bins.count + 1);
+    const Buffer<std::int32_t> tables(parts * size);
+    std::vector<Moments> found(static_cast<std::size_t>(parts), nothing());
+    parallel_parts(count, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+        std::fill_n(tables.data() + part * size, size, 0);
+        found[static_cast<std::size_t>(part)] = LEAF(histogram_run)(input.data() + begin, end - begin, bins, tables.data() + part * size);
+    });
+    for (std::int64_t table = 0; table < parts * 2; ++table)
+        for (std::int64_t i = 0; i < bins.count; ++i) out[i] += tables.data()[table * (bins.count + 1) + i];
+    Moments total = nothing();
+    for (const Moments& part : found) merge(total, part);
+    return total;
+}
+
+nb::object histogram(const Input<float>& x, double low, double high, std::int64_t bins) {
+    const Bins of = checked(low, high, bins);
     auto out = Output<std::int64_t>::row_major({bins});
-    std::fill_n(out.data(), bins, 0);
-    {
-        KernelScope scope;
-        const Dense<float> input(x, dense_strides_like(shape, strides_of(x)));
-        const double per_unit = static_cast<double>(bins) / (high - low);
-        const std::int64_t parts = part_count(count, std::max<std::int64_t>(16384, 8 * bins)), size = 4 * (bins + 1);
-        const Buffer<std::int32_t> tables(parts * size);
-        std::fill_n(tables.data(), parts * size, 0);
-        parallel_parts(count, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
-            LEAF(histogram_run)(input.data() + begin, end - begin, low, high, per_unit, bins, tables.data() + part * size);
-        });
-        for (std::int64_t table = 0; table < parts * 4; ++table)
-            for (std::int64_t i = 0; i < bins; ++i) out.data()[i] += tables.data()[table * (bins + 1) + i];
-    }
+    count_values(x, of, out.data());
     return out.to_python();
+}
+
+// The same with the extremes, and without counts where a finite value lies outside.
+nb::tuple observed_histogram(const Input<float>& x, double low, double high, std::int64_t bins) {
+    const Bins of = checked(low, high, bins);
+    auto out = Output<std::int64_t>::row_major({bins});
+    const Moments found = count_values(x, of, out.data());
+    const bool inside = !found.finite || (found.least >= low && found.largest <= high);
+    return nb::make_tuple(or_nan(found, found.least), or_nan(found, found.largest), found.nan, found.infinite,
+                          inside ? out.to_python() : nb::none());
 }
 
 }  // namespace
@@ -129,6 +151,7 @@ void bind_statistics(nb::module_& module) {
     module.def("row_extremes", &row_extremes, arg("x").noconvert());
     module.def("statistics", &statistics, arg("x").noconvert());
     module.def("histogram", &histogram, arg("x").noconvert(), arg("low"), arg("high"), arg("bins"));
+    module.def("observed_histogram", &observed_histogram, arg("x").noconvert(), arg("low"), arg("high"), arg("bins"));
 }
 
 }  // namespace workbench

@@ -11,6 +11,12 @@ struct Moments {
     std::int64_t finite, nan, infinite, zero;
 };
 
+// Equal bins over [low, high]; the last one has both of its ends.
+struct Bins {
+    double low, high, per_unit;
+    std::int64_t count;
+};
+
 void bind_statistics(nb::module_& module);
 
 }  // namespace workbench

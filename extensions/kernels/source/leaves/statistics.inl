@@ -56,7 +56,7 @@ static Moments block_statistics(const float* x, std::int64_t count) {
 static Moments block_extremes(const float* x, std::int64_t count) {
     const floats8 none = spread(0.f);
     floats8 least = spread(__builtin_inff()), largest = spread(-__builtin_inff());
-    ints8 finite = spread(0), nan = spread(0);
+    ints8 finite = spread(0), nan = spread(0), zero = spread(0);
     Moments out{};
     const std::int64_t whole = count / 8 * 8;
     for (std::int64_t i = 0; i < whole; i += 8) {
@@ -66,16 +66,18 @@ static Moments block_extremes(const float* x, std::int64_t count) {
         largest = good & (value > largest) ? value : largest;
         finite -= good;
         nan -= value != value;
+        zero -= value == none;
     }
     out.least = __builtin_inff(), out.largest = -__builtin_inff();
     for (int lane = 0; lane < 8; ++lane) {
         out.least = least[lane] < out.least ? least[lane] : out.least;
         out.largest = largest[lane] > out.largest ? largest[lane] : out.largest;
-        out.finite += finite[lane], out.nan += nan[lane];
+        out.finite += finite[lane], out.nan += nan[lane], out.zero += zero[lane];
     }
     for (std::int64_t i = whole; i < count; ++i) {
         const float value = x[i];
         out.nan += value != value;
+        out.zero += value == 0.f;
         if (value - value != 0.f) continue;
         ++out.finite;
         out.least = value < out.least ? value : out.least;
@@ -85,29 +87,88 @@ static Moments block_extremes(const float* x, std::int64_t count) {
     return out;
 }
 
-// Adds to four tables of counts, by turns: neighbours often fall into one bin, and would wait for each other in one
-// table. Each table has bins + 1 entries; the last one takes what lies outside.
-static void histogram_run(const float* x, std::int64_t count, double low, double high, double bins_per_unit,
-                          std::int64_t bins, std::int32_t* tables) {
+// Which of eight lanes are kept, in front of the others: a row for each set of them.
+struct Orders {
+    std::uint8_t rows[256][8];
+    constexpr Orders() : rows{} {
+        for (int set = 0; set < 256; ++set)
+            for (int lane = 0, kept = 0; lane < 8; ++lane)
+                if (set >> lane & 1) rows[set][kept++] = static_cast<std::uint8_t>(lane);
+    }
+};
+static constexpr Orders kept_in_front{};
+
+// The bins of finite values that lie in the range. All stores are of whole registers: `places` has eight more than `count`.
+static WORKBENCH_INLINE void places_of_values(const float* x, std::int64_t count, const Bins& bins, std::int32_t* places) {
+    const std::int32_t last = static_cast<std::int32_t>(bins.count) - 1;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::int32_t place = static_cast<std::int32_t>((static_cast<double>(x[i]) - bins.low) * bins.per_unit);
+        places[i] = place < last ? place : last;
+    }
+}
+
+// The same of those that are not zero; returns how many these are.
+static WORKBENCH_INLINE std::int64_t places_but_zeros(const float* x, std::int64_t count, const Bins& bins, std::int32_t* places) {
+    std::int64_t kept = 0, i = 0;
+#ifdef WORKBENCH_AVX2
+    const __m256d low = _mm256_set1_pd(bins.low), per_unit = _mm256_set1_pd(bins.per_unit);
+    const __m128i last = _mm_set1_epi32(static_cast<std::int32_t>(bins.count) - 1);
+    const auto four = [&](__m128 values) {
+        const __m256d distance = _mm256_mul_pd(_mm256_sub_pd(_mm256_cvtps_pd(values), low), per_unit);
+        return _mm_min_epi32(_mm256_cvttpd_epi32(distance), last);
+    };
+    for (; i + 8 <= count; i += 8) {
+        const __m256 values = _mm256_loadu_ps(x + i);
+        const __m256i found = _mm256_set_m128i(four(_mm256_extractf128_ps(values, 1)), four(_mm256_castps256_ps128(values)));
+        const int set = _mm256_movemask_ps(_mm256_cmp_ps(values, _mm256_setzero_ps(), _CMP_NEQ_UQ));
+        const __m128i order = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kept_in_front.rows[set]));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(places + kept), _mm256_permutevar8x32_epi32(found, _mm256_cvtepu8_epi32(order)));
+        kept += __builtin_popcount(static_cast<unsigned>(set));
+    }
+#endif
+    for (; i < count; ++i) {
+        places_of_values(x + i, 1, bins, places + kept);
+        kept += x[i] != 0.f;
+    }
+    return kept;
+}
+
+// Adds to two tables of counts, by turns: neighbours that fall into one bin would wait for each other in one table, and more
+// tables leave the first cache. Of many zeros, as a rectifier leaves them, only their number is counted. Each table has
+// one entry more than there are bins, which takes what lies outside.
+static Moments histogram_run(const float* x, std::int64_t count, const Bins& bins, std::int32_t* tables) {
     constexpr std::int64_t chunk = 1024;
-    std::int32_t places[chunk];
-    const std::int32_t outside = static_cast<std::int32_t>(bins), last = outside - 1;
-    const std::int64_t size = bins + 1;
-    for (std::int64_t start = 0; start < count; start += chunk) {
+    std::int32_t places[chunk + 8];
+    const std::int32_t outside = static_cast<std::int32_t>(bins.count), last = outside - 1;
+    std::int32_t* const other = tables + bins.count + 1;
+    Moments all{};
+    all.least = __builtin_inff(), all.largest = -__builtin_inff();
+    for (std::int64_t start = 0; start < count; start += chunk, x += chunk) {
         const std::int64_t length = count - start < chunk ? count - start : chunk;
-        for (std::int64_t i = 0; i < length; ++i) {
-            const double value = static_cast<double>(x[start + i]);
-            const bool inside = (value >= low) & (value <= high);
-            const std::int32_t place = static_cast<std::int32_t>((inside ? value - low : 0.0) * bins_per_unit);
-            places[i] = inside ? (place < last ? place : last) : outside;
+        const Moments here = block_extremes(x, length);
+        all.least = here.least < all.least ? here.least : all.least;
+        all.largest = here.largest > all.largest ? here.largest : all.largest;
+        all.finite += here.finite, all.nan += here.nan, all.infinite += here.infinite;
+        std::int64_t found = length;
+        if (here.finite < length || static_cast<double>(here.least) < bins.low || static_cast<double>(here.largest) > bins.high) {
+            for (std::int64_t i = 0; i < length; ++i) {
+                const double value = static_cast<double>(x[i]);
+                const bool inside = (value >= bins.low) & (value <= bins.high);
+                const std::int32_t place = static_cast<std::int32_t>((inside ? value - bins.low : 0.0) * bins.per_unit);
+                places[i] = inside ? (place < last ? place : last) : outside;
+            }
+        } else if (here.zero > length / 4) {
+            found = places_but_zeros(x, length, bins, places);
+            const float zero = 0.f;
+            std::int32_t place;
+            places_of_values(&zero, 1, bins, &place);
+            tables[place] += static_cast<std::int32_t>(here.zero);
+        } else {
+            places_of_values(x, length, bins, places);
         }
         std::int64_t i = 0;
-        for (; i + 4 <= length; i += 4) {
-            ++tables[places[i]];
-            ++tables[size + places[i + 1]];
-            ++tables[2 * size + places[i + 2]];
-            ++tables[3 * size + places[i + 3]];
-        }
-        for (; i < length; ++i) ++tables[places[i]];
+        for (; i + 2 <= found; i += 2) ++tables[places[i]], ++other[places[i + 1]];
+        for (; i < found; ++i) ++tables[places[i]];
     }
+    return all;
 }
