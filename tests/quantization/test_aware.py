@@ -72,6 +72,49 @@ def test_a_frozen_layer_computes_what_its_folded_form_does(aware: Any, images: A
     np.testing.assert_allclose(outputs(layer, images).numpy(), expected.detach().numpy(), atol=1e-5)
 
 
+@pytest.mark.parametrize("how", ["plain", "negative", "not finite", "frozen range"])
+@pytest.mark.parametrize("observer", [q.PerChannelMinMaxObserver, q.MovingAveragePerChannelMinMaxObserver])
+def test_a_weight_and_its_factor_are_rounded_as_their_product(how: str, observer: Any) -> None:
+    random = np.random.default_rng(0)
+    values = random.standard_normal((6, 8, 7, 5)).astype(np.float32)
+    factors = np.abs(random.standard_normal(6)).astype(np.float32) + 0.1
+    if how == "negative":
+        factors[1:3] *= -1
+        factors[4] = 0
+    if how == "not finite":
+        values[2, 3, 1, 1], values[3, 0, 0, 0], factors[5] = np.nan, np.inf, 3e38
+    make = q.FakeQuantize.with_args(observer=observer, dtype=wb.qint8, qscheme=wb.per_channel_symmetric)
+
+    def rounded(together: bool) -> tuple[Any, ...]:
+        fake, weight, factor = make(), wb.tensor(values), wb.tensor(factors)
+        weight.requires_grad_(), factor.requires_grad_()
+        column = factor.reshape(-1, 1, 1, 1)
+        if how == "frozen range":
+            fake(weight * 0.5)
+            fake.disable_observer()
+        for _ in range(2):
+            out = fake(weight, factor) if together else fake(weight * column)
+        out.backward(wb.tensor(values[::-1].copy()))
+        watching = fake.observer
+        counts = watching.nan_count, watching.inf_count, watching.batches
+        seen = [
+            watching.min_val,
+            watching.max_val,
+            fake.scale,
+            fake.zero_point,
+            out,
+            weight.grad,
+            factor.grad,
+        ]
+        return counts, type(out.grad_fn), *(one.detach().numpy() for one in seen)
+
+    for one, other in zip(rounded(True), rounded(False), strict=True):
+        if isinstance(one, np.ndarray):
+            np.testing.assert_allclose(one, other, rtol=1e-5 if one.shape == (6,) else 0, atol=0)
+        elif isinstance(one, tuple):
+            assert one == other
+
+
 def test_all_at_once(model: Any, images: Any) -> None:
     def train(prepared: Any, data: Any) -> None:
         prepared(data)

@@ -261,6 +261,10 @@ def _accepts_two(g: Any, x: Any, *rest: Any, **params: Any) -> bool:
     return is_medium(g) and is_medium(x)
 
 
+def _accepts_scaled(x: Any, *rest: Any, **params: Any) -> bool:
+    return is_medium(x) and all(type(one) is np.ndarray and one.dtype == np.float32 for one in rest)
+
+
 def _average_codes(codes: Any, edges: Any, factors: Any, zero_point: int) -> Any:
     run = native.average_unsigned_codes if codes.dtype == _UINT8 else native.average_signed_codes
     return run(codes, edges, factors, zero_point)
@@ -297,5 +301,7 @@ if native is not None:
             "fake_quantize_per_channel_gradient", _fake_quantize_per_channel_gradient, _accepts_two, _FLOATS
         )
     )
+    for _name in ("fake_quantize_scaled", "fake_quantize_scaled_gradient"):
+        register(Kernel(_name, getattr(native, _name), _accepts_scaled, _FLOATS))
     register(Kernel("average_codes", _average_codes, _accepts_average, _CODES))
     register(Kernel("quantized_max_pool2d", native.quantized_max_pool2d, _accepts_pool, ("uint8",)))

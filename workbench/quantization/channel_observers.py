@@ -49,9 +49,41 @@ class PerChannelMinMaxObserver(ObserverBase):
         self.min_val.payload = np.zeros(0, np.float32)
         self.max_val.payload = np.zeros(0, np.float32)
 
+    def forward(self, x: Any, factor: Any = None) -> Any:
+        """Take note of `x`, [any dims], and return it; with a `factor` for each channel, of their product.
+
+        A product is rounded monotonously: its ends are those of `x` times the factor, and it is not computed for them.
+        """
+        if factor is None:
+            return super().forward(x)
+        if self.observing and x.payload.size:
+            self._note(x, self._observe_scaled, x.payload, factor.payload)
+        return x
+
     def observe(self, array: Array) -> None:
         """Widen the range of each channel."""
-        low, high = self._ends(array)
+        self._take_ends(*self._ends(array))
+
+    def _observe_scaled(self, array: Array, factor: Array) -> None:
+        nan, inf = self.nan_count, self.inf_count
+        with np.errstate(over="ignore", invalid="ignore"):
+            one, other = (ends * factor for ends in self._ends(array))
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        if (
+            np.isfinite(low).all()
+            and np.isfinite(high).all()
+            and (nan, inf) == (self.nan_count, self.inf_count)
+        ):
+            self._take_ends(low, high)
+            return
+        # What is not finite is counted and left out, value by value.
+        self.nan_count, self.inf_count = nan, inf
+        shape = [-1 if place == self.ch_axis % array.ndim else 1 for place in range(array.ndim)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.observe(array * factor.reshape(shape))
+
+    def _take_ends(self, low: Array, high: Array) -> None:
+        """Widen the range of each channel by the ends of a batch."""
         before = self.min_val.payload
         if before.size:
             low, high = np.minimum(before, low), np.maximum(self.max_val.payload, high)
@@ -115,9 +147,8 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
         super().__init__(ch_axis=ch_axis, dtype=dtype, qscheme=qscheme, **settings)
         self.averaging_constant = checked_share(averaging_constant)
 
-    def observe(self, array: Array) -> None:
-        """Move the ends of each channel towards those of this batch."""
-        low, high = self._ends(array)
+    def _take_ends(self, low: Array, high: Array) -> None:
+        """Move the ends of each channel towards those of a batch."""
         before, above = self.min_val.payload, self.max_val.payload
         if before.size:
             # What has no finite value in this batch, or had none before, has nothing to move from.

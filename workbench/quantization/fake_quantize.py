@@ -13,7 +13,11 @@ from workbench.base.quantized_array import QScheme
 from workbench.core.value import new
 from workbench.nn import Module
 from workbench.ops.quantized.fake_quantize import FAKE_QUANTIZE_PER_CHANNEL, FAKE_QUANTIZE_PER_TENSOR
-from workbench.quantization.channel_observers import MovingAveragePerChannelMinMaxObserver
+from workbench.ops.quantized.fake_quantize_scaled import FAKE_QUANTIZE_SCALED
+from workbench.quantization.channel_observers import (
+    MovingAveragePerChannelMinMaxObserver,
+    PerChannelMinMaxObserver,
+)
 from workbench.quantization.observer import MovingAverageMinMaxObserver
 from workbench.quantization.observer_base import ObserverBase, PartialObserver
 from workbench.quantization.plain_observers import FixedQParamsObserver
@@ -173,18 +177,41 @@ class FakeQuantize(FakeQuantizeBase):
         """True if each channel has a scale of its own."""
         return self.qscheme.per_channel
 
-    def forward(self, x: Any) -> Any:
-        """Observe [any dims] if that is on, and round if that is on."""
+    def forward(self, x: Any, factor: Any = None) -> Any:
+        """Observe [any dims] if that is on, and round if that is on; with a `factor` for each row, their product.
+
+        A weight that a batch normalisation is folded into is such a product: its rows are observed and rounded
+        without its being written down, where what is observed is a range for each.
+        """
         observer = self.observer
+        if factor is not None and not self._takes_factor(x, factor):
+            x, factor = x * factor.reshape(-1, *[1] * (x.ndim - 1)), None
         if self.observer_enabled.payload[0]:
             # Ranges are observed, not trained.
-            observer(x.detach())
+            observer(*(one.detach() for one in (x, factor) if one is not None))
         if observer.has_data or observer.override is not None:
             self._take(*observer.qparams())
         if not self.fake_quant_enabled.payload[0]:
             return x
+        if factor is not None:
+            steps = (new(one.payload.astype(np.float32)) for one in (self.scale, self.zero_point))
+            low, high = observer.scheme.quant_min, observer.scheme.quant_max
+            return FAKE_QUANTIZE_SCALED(x, factor, *steps, qmin=low, qmax=high)
         axis = getattr(observer, "ch_axis", None)
         return fake_quantize(x, observer.scheme, self.scale.payload, self.zero_point.payload, axis)
+
+    def _takes_factor(self, x: Any, factor: Any) -> bool:
+        """Say whether rows and factors may stay apart: both are float32, and each row has a whole zero point."""
+        observer = self.observer
+        return (
+            type(observer) in (PerChannelMinMaxObserver, MovingAveragePerChannelMinMaxObserver)
+            and observer.qscheme is not QScheme.PER_CHANNEL_AFFINE_FLOAT_QPARAMS
+            and observer.ch_axis in (0, -x.ndim)
+            and bool(self.fake_quant_enabled.payload[0])
+            and all(
+                type(one.payload) is np.ndarray and one.payload.dtype == np.float32 for one in (x, factor)
+            )
+        )
 
     def _take(self, scale: Any, zero_point: Any) -> None:
         kind = self.zero_point.payload.dtype

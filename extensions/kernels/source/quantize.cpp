@@ -145,6 +145,84 @@ nb::object fake_quantize_gradient(const Input<float>& gradient, const Input<floa
     return out.to_python();
 }
 
+// Rows along the first dim, each with a factor, a scale and a zero point.
+class Rows {
+   public:
+    Rows(const Dims& shape, const Dims& strides, const Input<float>& factors, const Input<float>& scales, const Input<float>& zeros,
+         std::int64_t low, std::int64_t high)
+        : low_(static_cast<float>(low)), high_(static_cast<float>(high)) {
+        check_range(low, high, -(1 << 23), 1 << 23);
+        if (shape.empty()) refuse("scaled fake quantization of a single value; give rows");
+        for (const auto* one : {&factors, &scales, &zeros})
+            if (shape_of(*one) != Dims{shape[0]})
+                refuse("scaled fake quantization has " + text(shape_of(*one)) + " of what each row has; expected [" +
+                       std::to_string(shape[0]) + "]");
+        count = shape[0];
+        length = count_of(Dims(shape.begin() + 1, shape.end()));
+        order = dense_strides_like(shape, strides);
+        if (order[0] != length) order = row_major_strides(shape);
+        for (std::int64_t row = 0; row < count; ++row) {
+            const auto of = [row](const Input<float>& one) { return one.data()[row * one.stride(0)]; };
+            factors_.push_back(of(factors)), scales_.push_back(of(scales)), inverses_.push_back(1.f / of(scales));
+            zeros_.push_back(std::rint(of(zeros)));
+        }
+    }
+
+    // body(row, factor, grid, low, high)
+    template <typename Body>
+    void each(Body&& body) const {
+        parallel_for(count, grain_for(length), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t row = begin; row < end; ++row) {
+                const std::size_t r = static_cast<std::size_t>(row);
+                body(row, factors_[r], Grid{scales_.data() + r, inverses_.data() + r, zeros_.data() + r, 0}, low_, high_);
+            }
+        });
+    }
+
+    std::int64_t count, length;
+    Dims order;
+
+   private:
+    const float low_, high_;
+    std::vector<float> factors_, scales_, inverses_, zeros_;
+};
+
+nb::object fake_quantize_scaled(const Input<float>& x, const Input<float>& factors, const Input<float>& scales, const Input<float>& zeros,
+                                std::int64_t low, std::int64_t high) {
+    const Dims shape = shape_of(x);
+    const Rows rows(shape, strides_of(x), factors, scales, zeros, low, high);
+    Output<float> out(shape, rows.order);
+    {
+        KernelScope scope;
+        const Dense<float> input(x, rows.order);
+        rows.each([&](std::int64_t row, float factor, const Grid& grid, float least, float most) {
+            const std::int64_t at = row * rows.length;
+            LEAF(fake_quantize_scaled_run)(input.data() + at, factor, grid, rows.length, least, most, out.data() + at);
+        });
+    }
+    return out.to_python();
+}
+
+nb::object fake_quantize_scaled_gradient(const Input<float>& gradient, const Input<float>& x, const Input<float>& factors,
+                                         const Input<float>& scales, const Input<float>& zeros, std::int64_t low, std::int64_t high) {
+    const Dims shape = shape_of(x);
+    if (shape_of(gradient) != shape)
+        refuse("scaled fake quantization's gradient has shape " + text(shape_of(gradient)) + "; expected " + text(shape));
+    const Rows rows(shape, strides_of(x), factors, scales, zeros, low, high);
+    Output<float> out(shape, rows.order);
+    auto by_factor = Output<float>::row_major({rows.count});
+    {
+        KernelScope scope;
+        const Dense<float> input(x, rows.order), gradients(gradient, rows.order);
+        rows.each([&](std::int64_t row, float factor, const Grid& grid, float least, float most) {
+            const std::int64_t at = row * rows.length;
+            by_factor.data()[row] = static_cast<float>(LEAF(fake_quantize_scaled_gradient_run)(
+                gradients.data() + at, input.data() + at, factor, grid, rows.length, least, most, out.data() + at));
+        });
+    }
+    return nb::make_tuple(out.to_python(), by_factor.to_python());
+}
+
 }  // namespace
 
 void bind_quantize(nb::module_& module) {
@@ -161,6 +239,11 @@ void bind_quantize(nb::module_& module) {
                arg("zero_points").noconvert(), arg("axis"), arg("low"), arg("high"));
     module.def("fake_quantize_gradient", &fake_quantize_gradient, arg("gradient").noconvert(), arg("x").noconvert(),
                arg("scales").noconvert(), arg("zero_points").noconvert(), arg("axis"), arg("low"), arg("high"));
+    module.def("fake_quantize_scaled", &fake_quantize_scaled, arg("x").noconvert(), arg("factors").noconvert(),
+               arg("scales").noconvert(), arg("zero_points").noconvert(), nb::kw_only(), arg("qmin"), arg("qmax"));
+    module.def("fake_quantize_scaled_gradient", &fake_quantize_scaled_gradient, arg("gradient").noconvert(), arg("x").noconvert(),
+               arg("factors").noconvert(), arg("scales").noconvert(), arg("zero_points").noconvert(), nb::kw_only(), arg("qmin"),
+               arg("qmax"));
 }
 
 }  // namespace workbench

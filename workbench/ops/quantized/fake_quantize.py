@@ -22,7 +22,10 @@ from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 from workbench.ops.quantized.quantize import REFERENCE, along, channel_dims, listed
 
-__all__ = ["CODES_ONLY", "FAKE_QUANTIZE_PER_CHANNEL", "FAKE_QUANTIZE_PER_TENSOR", "check_fake"]
+__all__ = [
+    "CODES_ONLY", "FAKE_QUANTIZE_PER_CHANNEL", "FAKE_QUANTIZE_PER_TENSOR", "check_fake", "fake_quantized",
+    "straight_through",
+]  # fmt: skip
 
 CODES_ONLY = Absent("it takes floating point values; dequantize first")
 
@@ -38,14 +41,16 @@ def _steps(x: Any, scale: Any, zero_point: Any) -> Any:
         return np.rint(x * inverse.astype(x.dtype)) + np.asarray(zero_point, x.dtype)
 
 
-def _fake(x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int) -> Any:
+def fake_quantized(x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int) -> Any:
+    """Return what codes of `x` stand for; scale and zero point broadcast."""
     steps = _steps(x, scale, zero_point)
     # NaN is the lowest code here, and the highest one in `quantize_per_tensor`: each as in PyTorch.
     clamped = np.where(np.isnan(steps), qmin, np.clip(steps, qmin, qmax))
     return ((clamped - zero_point) * np.asarray(scale, np.float32)).astype(x.dtype)
 
 
-def _straight_through(g: Any, x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int) -> Any:
+def straight_through(g: Any, x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int) -> Any:
+    """Return the gradient where nothing was clamped, else 0."""
     steps = _steps(x, scale, zero_point)
     # NaN is outside of every bound: nothing passes.
     return np.where((steps >= qmin) & (steps <= qmax), g, 0).astype(g.dtype)
@@ -54,7 +59,7 @@ def _straight_through(g: Any, x: Any, scale: Any, zero_point: Any, qmin: int, qm
 def _fake_per_channel(
     x: Any, *, scales: tuple[float, ...], zero_points: tuple[int, ...], axis: int, qmin: int, qmax: int
 ) -> Any:
-    return _fake(x, along(scales, axis, x.ndim), along(zero_points, axis, x.ndim), qmin, qmax)
+    return fake_quantized(x, along(scales, axis, x.ndim), along(zero_points, axis, x.ndim), qmin, qmax)
 
 
 def _straight_through_per_channel(
@@ -68,7 +73,7 @@ def _straight_through_per_channel(
     qmax: int,
 ) -> Any:
     scale, zero = along(scales, axis, x.ndim), along(zero_points, axis, x.ndim)
-    return _straight_through(g, x, scale, zero, qmin, qmax)
+    return straight_through(g, x, scale, zero, qmin, qmax)
 
 
 def _fake_op(
@@ -129,7 +134,7 @@ FAKE_QUANTIZE_PER_TENSOR = _fake_op(
     "per_tensor",
     "one scale and zero point",
     lambda x, **params: x,
-    lambda x, *, scale, zero_point, qmin, qmax: _fake(x, scale, zero_point, qmin, qmax),
+    lambda x, *, scale, zero_point, qmin, qmax: fake_quantized(x, scale, zero_point, qmin, qmax),
     lambda: [
         Sample((grid(3, 4),), _TENSOR, names=(("N", "C"),)),
         Sample((grid(40, 50),), _TENSOR),
@@ -140,7 +145,7 @@ FAKE_QUANTIZE_PER_TENSOR = _fake_op(
 )
 FAKE_QUANTIZE_PER_TENSOR_GRADIENT = _gradient_op(
     "per_tensor",
-    lambda g, x, *, scale, zero_point, qmin, qmax: _straight_through(g, x, scale, zero_point, qmin, qmax),
+    lambda g, x, *, scale, zero_point, qmin, qmax: straight_through(g, x, scale, zero_point, qmin, qmax),
     lambda: [Sample((grid(3, 4, seed=1), grid(3, 4)), _TENSOR, names=(("N", "C"), ("N", "C")))],
     elementwise,
 )

@@ -13,6 +13,7 @@ from workbench.nn import Conv3d as FloatConv3d
 from workbench.nn import Linear as FloatLinear
 from workbench.nn.utils import fuse_conv_bn_weights, fuse_linear_bn_weights
 from workbench.quantization import qat
+from workbench.quantization.fake_quantize import FakeQuantize
 from workbench.quantization.qat.layers import plain_conv, weight_rounding
 
 __all__ = [
@@ -72,7 +73,12 @@ class WithBatchNorm:
         channels = self.weight.ndim
         deviation = (norm.running_var + norm.eps).sqrt()
         factor = 1.0 / deviation if norm.weight is None else norm.weight / deviation
-        scaled = self.weight_fake_quant(self.weight * factor.reshape(-1, *[1] * (channels - 1)))
+        rounding = self.weight_fake_quant
+        # Others than the house's own take one value.
+        if getattr(type(rounding), "forward", None) is FakeQuantize.forward:
+            scaled = rounding(self.weight, factor)
+        else:
+            scaled = rounding(self.weight * factor.reshape(-1, *[1] * (channels - 1)))
         shape = (1, -1, *[1] * (channels - 2))
         out = self._computed(input, scaled) / factor.reshape(shape)
         if self.bias is not None:

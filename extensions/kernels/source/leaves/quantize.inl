@@ -88,3 +88,40 @@ static void fake_quantize_gradient_run(const float* g, const float* x, const Gri
         out[i] = (code >= low) & (code <= high) ? g[i] : 0.f;
     }
 }
+
+// A row times a factor, rounded: as `fake_quantize_run` of the product, which is rounded to a float before.
+static void fake_quantize_scaled_run(const float* x, float factor, const Grid& grid, std::int64_t count, float low, float high,
+                                     float* out) {
+    const float inverse = grid.inverses[0], zero = grid.zeros[0], scale = grid.scales[0];
+    for (std::int64_t i = 0; i < count; ++i) {
+        float code = __builtin_rintf(x[i] * factor * inverse) + zero;
+        code = code > low ? code : low;
+        out[i] = ((code < high ? code : high) - zero) * scale;
+    }
+}
+
+// Its gradients: that of the row is written, and that of the factor returned.
+static double fake_quantize_scaled_gradient_run(const float* g, const float* x, float factor, const Grid& grid, std::int64_t count,
+                                                float low, float high, float* out) {
+    constexpr std::int64_t chunk = 512, width = 16;
+    const float inverse = grid.inverses[0], zero = grid.zeros[0];
+    float products[chunk];
+    double total = 0;
+    for (std::int64_t start = 0; start < count; start += chunk, g += chunk, x += chunk, out += chunk) {
+        const std::int64_t length = count - start < chunk ? count - start : chunk;
+        for (std::int64_t i = 0; i < length; ++i) {
+            const float code = __builtin_rintf(x[i] * factor * inverse) + zero;
+            const float passed = (code >= low) & (code <= high) ? g[i] : 0.f;
+            products[i] = passed * x[i];
+            out[i] = passed * factor;
+        }
+        // A lane adds few of them before doubles take over.
+        floats8 first = spread(0.f), second = spread(0.f);
+        std::int64_t i = 0;
+        for (; i + width <= length; i += width) first += load(products + i), second += load(products + i + 8);
+        float rest = 0;
+        for (; i < length; ++i) rest += products[i];
+        total += static_cast<double>(lanes_sum(first + second)) + static_cast<double>(rest);
+    }
+    return total;
+}
