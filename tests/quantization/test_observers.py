@@ -182,6 +182,23 @@ def test_a_growing_histogram_loses_no_count_and_misplaces_none() -> None:
     assert np.abs(expected - running.counts).sum() <= 4  # a value on an edge may go either way
 
 
+@pytest.mark.parametrize("rectified", [False, True])
+def test_later_batches_are_counted_as_the_first_was(rectified: bool) -> None:
+    values = np.random.default_rng(0).standard_normal(5000).astype(np.float32)
+    values = np.maximum(values, 0) if rectified else values
+    observer = q.HistogramObserver()
+    observer(wb.tensor(values))
+    first = observer.histogram.numpy().copy()
+    special = np.concatenate([values, np.array([np.nan, np.inf, -np.inf], np.float32)])
+    observer(wb.tensor(special))
+    np.testing.assert_array_equal(observer.histogram.numpy(), 2 * first)
+    assert (observer.nan_count, observer.inf_count) == (1, 2)
+    # Beyond the ends the bins are other ones, and nothing is counted twice.
+    observer(wb.tensor(3 * values))
+    assert observer.histogram.numpy().sum() == 15_000
+    assert observer.max_val.item() == 3 * values.max()
+
+
 def test_a_histogram_uses_as_many_bins_as_were_asked_for() -> None:
     observer = q.HistogramObserver(bins=512)
     for scale in (0.3, 1.0, 2.9):
