@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import re
+import threading
 import warnings
 from pathlib import Path
+from typing import Any
 
+from workbench.base import events, renderer_lookup
 from workbench.embedding import Embedding
 from workbench.tensorboard import projector
 from workbench.tensorboard.run import Run
@@ -25,7 +27,8 @@ class DamagedLogWarning(UserWarning):
 class Log:
     """What the event files of a folder, and of the folders in it, hold: a run for each folder that has some.
 
-    `refresh` reads what was written since; whoever writes need not be asked, and may be any program.
+    `refresh` reads what was written since; whoever writes need not be asked, and may be any program. A cell shows the
+    view of runs, which does so by itself while somebody looks.
 
     >>> import tempfile, workbench as wb
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -40,16 +43,32 @@ class Log:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.runs: dict[str, Run] = {}
+        """By name, in the order in which they were found: what is new comes last."""
+        self.written = 0.0
+        """When something was last written into it, in seconds since the epoch."""
+        self.lock = threading.RLock()
+        """Held while it is read anew; whoever goes through several of its parts beside that takes it."""
         if not self.folder.exists():
             raise FileNotFoundError(f"there is no log at {self.folder}")
         self.refresh()
 
     def refresh(self) -> bool:
-        """Read what was added since the last time, new runs too; say whether there was anything."""
+        """Read what was added since the last time, new runs too; say whether there was anything.
+
+        What is new is published: views of the log draw it.
+        """
+        with self.lock:
+            changed = self._read()
+        if changed:
+            events.publish(self)
+        return changed
+
+    def _read(self) -> bool:
         files: dict[Path, list[Path]] = {}
         for path in [self.folder] if self.folder.is_file() else self.folder.rglob(PATTERN):
             if path.is_file():
                 files.setdefault(path.parent, []).append(path)
+                self.written = max(self.written, path.stat().st_mtime)
         changed = False
         for folder in sorted(files):
             name = "." if self.folder.is_file() else folder.relative_to(self.folder).as_posix()
@@ -109,25 +128,8 @@ class Log:
             + (f", {len(self.problems)} problems>" if self.problems else ">")
         )
 
-    def _repr_html_(self) -> str:
-        head = "".join(
-            f"<th>{one}</th>"
-            for one in ("run", "scalars", "values", "histograms", "images", "texts", "last step")
-        )
-        rows = "".join(f"<tr>{''.join(map(_cell, _row(run)))}</tr>" for run in self.runs.values())
-        said = "".join(f"<p>{html.escape(one)}</p>" for one in self.problems)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{said}"
-
-
-def _row(run: Run) -> list[str]:
-    values = sum(map(len, run.scalars.values()))
-    last = max((int(one.steps[-1]) for one in run.scalars.values() if len(one)), default=0)
-    counts = (len(run.scalars), values, len(run.histograms), len(run.images), len(run.texts), last)
-    return [run.name, *(f"{count:,}" for count in counts)]
-
-
-def _cell(text: str) -> str:
-    return f"<td>{html.escape(text)}</td>"
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        return renderer_lookup.mimebundle(self)
 
 
 def _pattern(text: str) -> re.Pattern[str]:

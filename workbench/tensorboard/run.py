@@ -141,11 +141,10 @@ class Run:
 
     def _restart(self, step: int) -> None:
         """Forget what was written from `step` on: a program that was killed has begun again there."""
-        for series in self.scalars.values():
+        for tag, series in self.scalars.items():
             kept = series.steps < step
-            series.steps, series.values, series.times = (
-                one[kept] for one in (series.steps, series.values, series.times)
-            )
+            # Another series: whoever follows the old one would take what comes for its next values.
+            self.scalars[tag] = Series(series.steps[kept], series.values[kept], series.times[kept])
         for kind, contents in (
             (self.histograms, "values"), (self.images, "places"), (self.texts, "values"), (self.pr_curves, "values"),
         ):  # fmt: skip

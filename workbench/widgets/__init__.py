@@ -11,6 +11,7 @@ from workbench.widgets.flow import FlowWidget, flow, shapes
 from workbench.widgets.graph import GraphWidget, graph
 from workbench.widgets.heatmap import HeatmapWidget, attribution, heatmap
 from workbench.widgets.histogram import HistogramWidget, histogram, observers
+from workbench.widgets.runs import RunsWidget, runs
 from workbench.widgets.scatter import ScatterWidget, projector, scatter
 from workbench.widgets.tensor import TensorWidget
 from workbench.widgets.training import TrainingWidget, training
@@ -22,6 +23,7 @@ __all__ = [
     "GraphWidget",
     "HeatmapWidget",
     "HistogramWidget",
+    "RunsWidget",
     "ScatterWidget",
     "TensorWidget",
     "TrainingWidget",
@@ -35,6 +37,7 @@ __all__ = [
     "histogram",
     "observers",
     "projector",
+    "runs",
     "scatter",
     "shapes",
     "training",

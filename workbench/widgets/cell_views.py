@@ -14,10 +14,12 @@ from workbench.graph import GraphDiff
 from workbench.graph.passes import Step
 from workbench.live.renderers import renderers
 from workbench.tensor import Tensor
+from workbench.tensorboard import Log
 from workbench.widgets.base import STATIC, ViewWidget
 from workbench.widgets.board import BoardWidget
 from workbench.widgets.diff import DiffWidget
 from workbench.widgets.heatmap import HeatmapWidget
+from workbench.widgets.runs import RunsWidget
 from workbench.widgets.tensor import TensorModel
 
 __all__ = ["cell_view"]
@@ -68,3 +70,8 @@ def _difference(diff: GraphDiff) -> ViewWidget | None:
 @cell_view.register
 def _step(step: Step) -> ViewWidget | None:
     return DiffWidget(step) if step.diff and (STATIC / "diff.js").is_file() else None
+
+
+@cell_view.register
+def _log(log: Log) -> ViewWidget | None:
+    return RunsWidget(log) if (STATIC / "runs.js").is_file() else None

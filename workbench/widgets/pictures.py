@@ -19,6 +19,7 @@ from workbench.live.renderers import renderers
 from workbench.nn.summary import Summary
 from workbench.quantization import MixedPrecision, Report, Sensitivity
 from workbench.tensor import Tensor
+from workbench.tensorboard import Log
 from workbench.widgets.cell_views import cell_view
 from workbench.widgets.clash import clash_html
 from workbench.widgets.graph_html import graph_html
@@ -57,6 +58,11 @@ def _asked(thing: Board | Study) -> str:
 @html.register
 def _difference(diff: GraphDiff | Step) -> str:
     return still(renderers.model_of(diff).snapshot())
+
+
+@html.register
+def _log(log: Log) -> str:
+    return still(renderers.model_of(log).snapshot())
 
 
 html.register(Tensor, tensor_html)

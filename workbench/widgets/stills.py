@@ -25,6 +25,7 @@ from workbench.live.messages import (
     HeatmapPart,
     HeatmapState,
     HistogramState,
+    RunsState,
     ScatterState,
     TensorState,
     TrainingCurve,
@@ -240,6 +241,26 @@ def _curve(curve: TrainingCurve, buffers: Buffers) -> tuple[str, ...]:
     finite = values[np.isfinite(values)]
     last = figure(float(finite[-1])) if finite.size else "–"
     return _cut(curve.name), curve.part, last, lines(steps, values, 360, 40)
+
+
+@_body.register
+def _runs(state: RunsState, buffers: Buffers) -> str:
+    cards = " · ".join(f"{one.cards:,} {one.page}" for one in state.pages)
+    names = [run.name for run in state.runs]
+    rows = []
+    for chart in state.charts[:MOST_ROWS]:
+        for line in chart.lines[:MOST_DIMS]:
+            points = np.frombuffer(buffers[line.points_buffer], np.float64).reshape(3, line.points)
+            finite = points[1][np.isfinite(points[1])]
+            last = figure(float(finite[-1])) if finite.size else "–"
+            rows.append((_cut(chart.tag), _cut(names[line.run]), last, lines(points[0], points[1], 360, 40)))
+    runs = [(_cut(run.name), f"{run.values:,}", f"{run.last:,}") for run in state.runs[:MOST_ROWS]]
+    body = _quiet(cards) + _table(("run", "scalars", "last step"), runs) + _more(len(names), "runs")
+    if rows:
+        body += _table(("tag", "run", "last", "over the steps"), rows[:MOST_ROWS]) + _more(
+            len(rows), "curves"
+        )
+    return body + "".join(_quiet(problem) for problem in state.problems)
 
 
 # ------------------------------------------------------------------------------------------------ words

@@ -722,6 +722,182 @@ export interface Reply {
   readonly reason: string;
 }
 
+// runs
+
+/** One run of the log; its place in the list is its number and its colour, for as long as the log is open. */
+export interface RunsRun {
+  readonly name: string;
+  readonly shown: boolean;
+  /** How many scalars it has written. */
+  readonly values: number;
+  /** The last step of these. */
+  readonly last: number;
+}
+
+/** One kind of what a log holds. */
+export interface RunsPage {
+  readonly page: 'scalars' | 'histograms' | 'images' | 'texts' | 'curves' | 'table';
+  /** How many there are of the runs that are shown, under tags that the pattern matches. */
+  readonly cards: number;
+}
+
+/** One tag of one run, thinned out so that its extremes stay. */
+export interface RunsLine {
+  readonly run: number;
+  readonly points: number;
+  /**
+   * float64 [3, points]: steps, values, and when they were written in seconds since the epoch; recall, precision and
+   * threshold of a curve of these. Not a number where there is none.
+   */
+  readonly points_buffer: number;
+  /** 0 for a curve of precision and recall. */
+  readonly stretches: number;
+  /** float64 [4, stretches]: last step of each stretch, mean of its values, how many it has, and when it ended */
+  readonly means_buffer: number;
+  /** Values that are not finite. */
+  readonly missing: number;
+  /** How many values there are. */
+  readonly of: number;
+  /** The last step, or that of the curve. */
+  readonly step: number;
+}
+
+/** One tag, of all runs that have it and are shown. */
+export interface RunsChart {
+  readonly tag: string;
+  readonly lines: readonly RunsLine[];
+}
+
+/** The histograms of one tag of one run, counted anew in equal bins, the same for all steps. */
+export interface RunsDistribution {
+  readonly tag: string;
+  readonly run: number;
+  readonly steps: readonly number[];
+  /** How many steps there are; some are left out where these are many. */
+  readonly of: number;
+  readonly low: number;
+  readonly high: number;
+  readonly bins: number;
+  /** float32 [steps, bins] */
+  readonly counts_buffer: number;
+}
+
+/** One picture. */
+export interface RunsPicture {
+  readonly tag: string;
+  readonly run: number;
+  readonly step: number;
+  /** Which of the tag's pictures it is. */
+  readonly position: number;
+  readonly of: number;
+  /** Of what is sent; 0 where the picture cannot be read. */
+  readonly height: number;
+  readonly width: number;
+  /** 1, 3 or 4 */
+  readonly channels: number;
+  /** uint8 [height, width, channels] */
+  readonly pixels_buffer: number;
+  readonly full_height: number;
+  readonly full_width: number;
+  /** Why it cannot be read. */
+  readonly trouble: string;
+}
+
+/** One text, as it was written. */
+export interface RunsText {
+  readonly tag: string;
+  readonly run: number;
+  readonly step: number;
+  readonly position: number;
+  readonly of: number;
+  readonly text: string;
+  /** Characters behind what is sent. */
+  readonly left_out: number;
+}
+
+/** A hyperparameter, or a figure that came of them. */
+export interface RunsColumn {
+  readonly name: string;
+  readonly kind: 'setting' | 'metric';
+  /** Whether all that there is are numbers. */
+  readonly numbers: boolean;
+}
+
+/** The hyperparameters of a run and what came of them, in the order of the columns. */
+export interface RunsRow {
+  readonly run: number;
+  /** The runs whose curves belong to it: itself, and the one in whose folder it lies. */
+  readonly runs: readonly number[];
+  readonly cells: readonly (string | number | null)[];
+}
+
+/** Hyperparameters and figures. */
+export interface RunsTable {
+  readonly columns: readonly RunsColumn[];
+  readonly rows: readonly RunsRow[];
+  /** Columns and rows that are not among them, because there are too many. */
+  readonly left_out: number;
+}
+
+/** A page of a log. */
+export interface RunsState {
+  readonly kind: 'runs';
+  readonly head: Head;
+  readonly runs: readonly RunsRun[];
+  /** Runs that are not among them, because there are too many. */
+  readonly runs_left_out: number;
+  /** The kinds of which there is something, whatever is filtered. */
+  readonly pages: readonly RunsPage[];
+  readonly page: 'scalars' | 'histograms' | 'images' | 'texts' | 'curves' | 'table';
+  /** What the tags that are shown match; all where it is empty. */
+  readonly pattern: string;
+  /** Which card of the page's is the first here. */
+  readonly first: number;
+  /** Cards that are sent at once. */
+  readonly most: number;
+  readonly charts: readonly RunsChart[];
+  readonly distributions: readonly RunsDistribution[];
+  readonly pictures: readonly RunsPicture[];
+  readonly texts: readonly RunsText[];
+  readonly table: RunsTable | null;
+  /** The step at which pictures, texts and curves are shown: of each the last one up to it. None is the latest. */
+  readonly step: number | null;
+  /** The last step of what the page shows. */
+  readonly last_step: number;
+  /** What could not be read. */
+  readonly problems: readonly string[];
+}
+
+/** A person wants another kind of what there is, or other cards of it. */
+export interface ShowPageEvent {
+  readonly type: 'show_page';
+  readonly page: 'scalars' | 'histograms' | 'images' | 'texts' | 'curves' | 'table';
+  readonly first: number;
+}
+
+/** A person wants only tags that match a regular expression. */
+export interface FilterTagsEvent {
+  readonly type: 'filter_tags';
+  readonly pattern: string;
+}
+
+/** A person put runs away; all others are shown. */
+export interface ShowRunsEvent {
+  readonly type: 'show_runs';
+  readonly hidden: readonly number[];
+}
+
+/** A person wants to see pictures, texts and curves as they were at a step, or the latest. */
+export interface ShowStepEvent {
+  readonly type: 'show_step';
+  readonly step: number | null;
+}
+
+/** A page that somebody looks at asks whether more was written. */
+export interface TailEvent {
+  readonly type: 'tail';
+}
+
 // scatter
 
 /** Thumbnails, one a point, laid out row by row in one grey image. */
@@ -1262,6 +1438,12 @@ export type TrainingViewState = TrainingState;
 /** What the training view may send; told apart by `type`. */
 export type TrainingViewEvent = PauseEvent | ResumeEvent | StopEvent;
 
+/** What the runs view can draw; told apart by `kind`. */
+export type RunsViewState = RunsState;
+
+/** What the runs view may send; told apart by `type`. */
+export type RunsViewEvent = ShowPageEvent | FilterTagsEvent | ShowRunsEvent | ShowStepEvent | TailEvent;
+
 /** What the histogram view can draw; told apart by `kind`. */
 export type HistogramViewState = HistogramState;
 
@@ -1318,6 +1500,7 @@ export type ScatterViewEvent =
 export interface Views {
   readonly shapes: { readonly state: ShapesViewState; readonly event: ShapesViewEvent };
   readonly training: { readonly state: TrainingViewState; readonly event: TrainingViewEvent };
+  readonly runs: { readonly state: RunsViewState; readonly event: RunsViewEvent };
   readonly histogram: { readonly state: HistogramViewState; readonly event: HistogramViewEvent };
   readonly graph: { readonly state: GraphViewState; readonly event: GraphViewEvent };
   readonly diff: { readonly state: DiffViewState; readonly event: DiffViewEvent };
@@ -1351,6 +1534,12 @@ export const VIEWS: Readonly<Record<ViewName, ViewInfo>> = {
     title: 'Training',
     icon: 'M1.5 2H3v11.2h11.5v1.5h-13zM4.2 3.2l1.4-.7 2.2 4.9 2.6 2.2 4-.5.2 1.5-4.7.6-3.2-2.8z',
     run: 'wb.train.Trainer(model, loss, optimizer).fit(loader, epochs=5)',
+    height: 640
+  },
+  runs: {
+    title: 'Runs',
+    icon: 'M1.5 2H3v11.2h11.5v1.5h-13zM4 10.6l2.6-4 2.4 2 4.4-5.6 1.2.9-5.4 6.9-2.5-2-1.5 2.6zM4.2 4.6h3v1.4h-3zM9.6 10.4h4v1.4h-4z',
+    run: "wb.widgets.runs('runs')",
     height: 640
   },
   histogram: {

@@ -3,6 +3,7 @@ import type { Mount } from './host';
 import type { ViewName, Views } from './protocol';
 import { mountShapes } from './shapes/index';
 import { mountTraining } from './training/index';
+import { mountRuns } from './runs/index';
 import { mountHistogram } from './histogram/index';
 import { mountGraph } from './graph/index';
 import { mountDiff } from './diff/index';
@@ -15,6 +16,7 @@ export const mounts: {
 } = {
   shapes: mountShapes,
   training: mountTraining,
+  runs: mountRuns,
   histogram: mountHistogram,
   graph: mountGraph,
   diff: mountDiff,

@@ -6,7 +6,7 @@ import { Scale } from '../src/common/scales';
 import { textWidth } from '../src/common/text';
 import type { Theme } from '../src/common/theme';
 import type { TrainingCounters, TrainingCurve, TrainingStrip } from '../src/protocol';
-import { Axis, logTicks, stepTicks } from '../src/training/axis';
+import { Axis, logTicks, STEPS, stepTicks } from '../src/training/axis';
 import { colourOf, pathOf, prepare } from '../src/training/lines';
 import { labelOf, Legend } from '../src/training/legend';
 import { drawSpikes, roundUp, type Field, type Span } from '../src/training/marks';
@@ -194,7 +194,8 @@ describe('spikes', () => {
     width: 400,
     height: 160,
     top: 16,
-    theme
+    theme,
+    across: STEPS
   });
 
   function spans(drawn: Field): Span[] {

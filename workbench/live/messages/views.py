@@ -33,6 +33,14 @@ from workbench.live.messages.histogram import (
     ShowValuesEvent,
     UndoEvent,
 )
+from workbench.live.messages.runs import (
+    FilterTagsEvent,
+    RunsState,
+    ShowPageEvent,
+    ShowRunsEvent,
+    ShowStepEvent,
+    TailEvent,
+)
 from workbench.live.messages.scatter import (
     CompareWithEvent,
     ComputeColumnEvent,
@@ -99,6 +107,15 @@ VIEWS: dict[str, View] = {
             events=(PauseEvent, ResumeEvent, StopEvent),
             widgets={"training": ("TrainingWidget", "training")},
             run="wb.train.Trainer(model, loss, optimizer).fit(loader, epochs=5)",
+        ),
+        View(
+            name="runs",
+            title="Runs",
+            icon="M1.5 2H3v11.2h11.5v1.5h-13zM4 10.6l2.6-4 2.4 2 4.4-5.6 1.2.9-5.4 6.9-2.5-2-1.5 2.6zM4.2 4.6h3v1.4h-3zM9.6 10.4h4v1.4h-4z",  # noqa: E501
+            states=(RunsState,),
+            events=(ShowPageEvent, FilterTagsEvent, ShowRunsEvent, ShowStepEvent, TailEvent),
+            widgets={"runs": ("RunsWidget", "runs")},
+            run="wb.widgets.runs('runs')",
         ),
         View(
             name="histogram",

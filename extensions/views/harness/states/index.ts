@@ -3,6 +3,7 @@ import type { ViewName } from '../../src/protocol';
 import type { Example } from './tools';
 import { states as shapes } from './shapes';
 import { states as training } from './training';
+import { states as runs } from './runs';
 import { states as histogram } from './histogram';
 import { states as graph } from './graph';
 import { states as diff } from './diff';
@@ -13,6 +14,7 @@ import { states as scatter } from './scatter';
 export const examples: Record<ViewName, Record<string, () => Example>> = {
   shapes,
   training,
+  runs,
   histogram,
   graph,
   diff,

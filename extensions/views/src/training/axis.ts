@@ -5,6 +5,19 @@ import { clamp, Scale, ticks, tickText } from '../common/scales';
 /** How a value is written at an axis or beside a curve. */
 export type Write = (value: number) => string;
 
+/** What runs across a chart. */
+export interface Across {
+  /** At the end of the axis, and before a place on it. */
+  readonly word: string;
+  /** In a sentence: what curves go over. */
+  readonly long: string;
+  /** Less than this apart, two places are one. */
+  readonly grain: number;
+  /** Round places with their texts, about `count` of them. */
+  ticks(low: number, high: number, count: number): (readonly [number, string])[];
+  write(value: number): string;
+}
+
 /** Maps values to pixels. */
 export class Axis {
   private readonly scale: Scale;
@@ -52,6 +65,9 @@ export function stepTicks(low: number, high: number, count: number): (readonly [
   const fits = Math.max(...values) >= 10_000 && new Set(short).size === short.length;
   return values.map((value, index) => [value, fits ? short[index]! : grouped(value)]);
 }
+
+/** Steps run across most charts. */
+export const STEPS: Across = { word: 'step', long: 'the steps', grain: 1, ticks: stepTicks, write: grouped };
 
 /** A round value without zeros that say nothing: `0.0002`, `5e−5`. */
 function brief(value: number): string {

@@ -5,7 +5,7 @@ import { exact, figure, grouped } from '../common/numbers';
 import { clamp, Scale } from '../common/scales';
 import { middleOut } from '../common/text';
 import type { Theme } from '../common/theme';
-import { Axis } from './axis';
+import { Axis, type Across } from './axis';
 import { Legend, labelOf } from './legend';
 import { pathOf, prepare, writing, type Drawn } from './lines';
 import {
@@ -22,10 +22,14 @@ import {
   type Field
 } from './marks';
 import { Brush } from './brush';
-import { extent, nearest, within, type ChartData, type Line } from './series';
+import { extent, nearest, within, type ChartData, type Kind, type Line } from './series';
 import type { Steps } from './window';
 
 const MOST_DOTS = 60;
+/** Curves that are named in a sentence. */
+const MOST_SAID = 8;
+/** Pixels within which a click is at a curve. */
+const NEAR = 12;
 /** Pixels that a letter of a title takes, about; a title takes two lines at most. */
 const LETTER = 8;
 
@@ -39,18 +43,29 @@ export interface Setting extends Steps {
   readonly failed: number | null;
   /** Names of the runs that are compared; empty where there is one. */
   readonly runs: readonly string[];
+  /** Runs that are put away. */
+  readonly hidden: ReadonlySet<number>;
+  /** Runs that stand out, if any do: the others are pale. */
+  readonly picked: ReadonlySet<number>;
+  /** Whether no run is the one that the others are compared with. */
+  readonly equal: boolean;
+  /** With more curves than this the legend only counts them. */
+  readonly legend: number;
+  readonly across: Across;
 }
 
 /** What a chart tells the view it stands in. */
 export interface ChartHost {
-  /** A step is pointed at, or none. */
-  point(step: number | null, chart: Chart): void;
+  /** A step is pointed at, or none; `down` is where in the chart, unless that was done by keys. */
+  point(step: number | null, chart: Chart, down: number | null): void;
   /** A part of the steps was marked, or all are wanted again. */
   zoom(part: Steps | null): void;
   /** More or fewer steps are wanted around one. */
   scale(factor: number, around: number): void;
   /** What was shown before is wanted again. */
   undo(): void;
+  /** The curve of a run was clicked. */
+  pick?(run: number): void;
 }
 
 /** Nine digits: they tell every float32 from every other. */
@@ -59,7 +74,7 @@ function precise(value: number | undefined): string {
 }
 
 /** What may range over orders of magnitude. */
-function hasLog(kind: Line['kind']): boolean {
+function hasLog(kind: Kind): boolean {
   return kind !== 'metric' && kind !== 'throughput';
 }
 
@@ -83,6 +98,8 @@ export class Chart {
   private seen: number | null = null;
   private spikes: readonly number[] = [];
   private runs: readonly string[] = [];
+  /** Whether the pointer has just marked a part: the click behind that is none. */
+  private marked = false;
 
   constructor(
     key: string,
@@ -96,14 +113,19 @@ export class Chart {
     );
     this.brush = new Brush(this.svg, {
       step: across => this.field?.x.invert(across) ?? 0,
-      done: part => this.host.zoom(part)
+      done: part => {
+        this.marked = true;
+        this.host.zoom(part);
+      }
     });
     this.listeners.on(this.svg, 'pointermove', event => {
       const across = event.clientX - this.svg.getBoundingClientRect().left;
-      this.host.point(this.snap(this.field?.x.invert(across) ?? 0), this);
+      const down = event.clientY - this.svg.getBoundingClientRect().top;
+      this.host.point(this.snap(this.field?.x.invert(across) ?? 0), this, down);
     });
-    this.listeners.on(this.svg, 'pointerleave', () => this.host.point(null, this));
-    this.listeners.on(this.svg, 'blur', () => this.host.point(null, this));
+    this.listeners.on(this.svg, 'pointerleave', () => this.host.point(null, this, null));
+    this.listeners.on(this.svg, 'blur', () => this.host.point(null, this, null));
+    this.listeners.on(this.svg, 'click', event => this.click(event));
     this.listeners.on(this.svg, 'dblclick', () => this.host.zoom(null));
     this.listeners.on(this.svg, 'keydown', event => this.key(event));
   }
@@ -144,19 +166,17 @@ export class Chart {
     if (!data) {
       return;
     }
-    const lines = data.lines
-      // The name of a run that is put away is empty.
-      .filter(line => line.run === 0 || setting.runs[line.run])
-      .sort((a, b) => a.run - b.run);
+    const lines = data.lines.filter(line => !setting.hidden.has(line.run)).sort((a, b) => a.run - b.run);
     this.runs = setting.runs;
     this.spikes = setting.spikes.map(spike => spike.step);
-    this.drawn = lines.map(line => prepare(line, setting.weight, theme.dark, setting.runs.length > 0));
+    const compared = setting.runs.length > 0;
+    this.drawn = lines.map(line => prepare(line, setting.weight, theme.dark, compared, setting.equal));
     const log = setting.log && this.takesLog();
     const [low, high] = this.range(setting, log);
     const top = topOf(height);
     const x = new Scale(setting.low, setting.high, LEFT, width - RIGHT);
     const y = new Axis(low, high, log, height - BOTTOM, top);
-    const field = { svg, x, y, width, height, top, theme };
+    const field = { svg, x, y, width, height, top, theme, across: setting.across };
     this.field = field;
     setAttributes(svg, { width, height, viewBox: `0 0 ${width} ${height}` });
     const box = {
@@ -168,9 +188,10 @@ export class Chart {
     replace(svg, s('clipPath', { id: this.clip }, s('rect', box)));
     drawAxes(field, data.kind === 'throughput' ? writing(data.kind) : undefined);
     drawEpochs(field, setting.marks);
-    // This run is drawn last, over those it is compared with.
-    for (const one of [...this.drawn].sort((a, b) => b.line.run - a.line.run)) {
-      this.drawLine(field, one);
+    // This run is drawn last, over those it is compared with; and those that are picked, over all.
+    const depth = ({ line }: Drawn): number => (setting.picked.has(line.run) ? -1 : line.run);
+    for (const one of [...this.drawn].sort((a, b) => depth(b) - depth(a))) {
+      this.drawLine(field, one, setting);
     }
     const told = data.kind === 'loss';
     const taken = setting.failed === null ? [] : drawFailure(field, setting.failed, told);
@@ -181,7 +202,13 @@ export class Chart {
     this.brush.fit(field);
     setText(this.title, middleOut(data.title, Math.max(16, Math.floor((2 * width) / LETTER))));
     const straight = setting.log && !log && hasLog(data.kind);
-    this.legend.draw(this.drawn, setting.runs, log, straight ? 'linear: nothing is above 0' : '');
+    if (this.drawn.length > setting.legend) {
+      this.legend.count(
+        `${grouped(this.drawn.length)} runs${straight ? ' · linear: nothing is above 0' : ''}`
+      );
+    } else {
+      this.legend.draw(this.drawn, setting.runs, log, straight ? 'linear: nothing is above 0' : '');
+    }
     this.describe();
     this.show(this.seen);
   }
@@ -210,6 +237,21 @@ export class Chart {
     }
   }
 
+  /** The run whose curve is nearest to a place, if one is within `most` pixels of it. */
+  closest(step: number, down: number, most: number): number | null {
+    const { field } = this;
+    let best: number | null = null;
+    let least = most;
+    for (const { line, steps, values } of field ? this.drawn : []) {
+      const value = values[nearest(steps, step)];
+      const far = value === undefined ? Number.NaN : Math.abs(field!.y.inside(value) - down);
+      if (far < least) {
+        [best, least] = [line.run, far];
+      }
+    }
+    return best;
+  }
+
   /** What the curves are at a step, exactly, in words. */
   read(step: number): string[] {
     return this.drawn.map(one => {
@@ -217,7 +259,8 @@ export class Chart {
       const at = nearest(line.steps, step);
       const there = line.steps[at]!;
       const label = this.drawn.length > 1 ? this.label(one) : this.name;
-      const place = there === step ? '' : ` at step ${grouped(there)}`;
+      const across = this.field!.across;
+      const place = there === step ? '' : ` at ${across.word} ${across.write(there)}`;
       const smoothed = raw ? `, smoothed ${precise(values[nearest(steps, step)])}` : '';
       const value = line.values[at];
       const said = value !== undefined && Number.isNaN(value) ? 'not finite' : precise(value);
@@ -268,24 +311,29 @@ export class Chart {
     return extent(loud, quiet, log);
   }
 
-  private drawLine(field: Field, one: Drawn): void {
+  private drawLine(field: Field, one: Drawn, { picked, equal }: Setting): void {
     const { line, colour, steps, values, raw, dashes } = one;
     const { svg, x, y } = field;
+    const pale = picked.size > 0 && !picked.has(line.run);
     const common = {
       fill: 'none',
       stroke: colour,
       'stroke-linejoin': 'round',
       'clip-path': `url(#${this.clip})`,
-      'data-run': line.run === 0 ? null : line.run
+      opacity: pale ? 0.18 : null,
+      'data-run': line.run === 0 && !equal ? null : line.run
     };
     if (raw) {
       const d = pathOf(line.steps, line.values, x, y);
-      svg.append(s('path', { d, ...common, 'stroke-opacity': 0.32, 'data-curve': `${line.part} raw` }));
+      svg.append(
+        s('path', { d, ...common, 'stroke-opacity': 0.32, 'data-curve': `${line.part || 'run'} raw` })
+      );
     }
     const d = pathOf(steps, values, x, y);
-    const wide = line.run === 0 ? 1.75 : 1.25;
+    const wide = picked.has(line.run) ? 2.5 : line.run === 0 && !equal ? 1.75 : equal ? 1.5 : 1.25;
+    const part = line.part || 'run';
     svg.append(
-      s('path', { d, ...common, 'stroke-width': wide, 'stroke-dasharray': dashes, 'data-curve': line.part })
+      s('path', { d, ...common, 'stroke-width': wide, 'stroke-dasharray': dashes, 'data-curve': part })
     );
     // A value an epoch is a point, and a value by itself makes no line.
     if ((line.ends.length === 0 && steps.length <= MOST_DOTS) || steps.length === 1) {
@@ -303,11 +351,29 @@ export class Chart {
 
   /** Says in words what the picture shows. */
   private describe(): void {
-    const said = this.drawn.map(one => `${this.label(one)} ${figure(one.values.at(-1))}`).join(', ');
+    const named = this.drawn
+      .slice(0, MOST_SAID)
+      .map(one => `${this.label(one)} ${figure(one.values.at(-1))}`);
+    const more = this.drawn.length - named.length;
+    const said = [...named, ...(more > 0 ? [`and ${grouped(more)} more`] : [])].join(', ');
     setAttributes(this.svg, {
       'aria-roledescription': 'chart',
-      'aria-label': `${this.name} over the steps: ${said}. Arrow keys read values, plus and minus zoom.`
+      'aria-label': `${this.name} over ${this.field!.across.long}: ${said}. Arrow keys read values, plus and minus zoom.`
     });
+  }
+
+  private click(event: MouseEvent): void {
+    const marked = this.marked;
+    this.marked = false;
+    if (marked || !this.field || !this.host.pick) {
+      return;
+    }
+    const box = this.svg.getBoundingClientRect();
+    const at = this.snap(this.field.x.invert(event.clientX - box.left));
+    const run = at === null ? null : this.closest(at, event.clientY - box.top, NEAR);
+    if (run !== null) {
+      this.host.pick(run);
+    }
   }
 
   private snap(step: number): number | null {
@@ -354,17 +420,17 @@ export class Chart {
     } else if (event.ctrlKey || event.metaKey || event.altKey) {
       return;
     } else if (event.key === 's' && spike !== undefined) {
-      this.host.point(spike, this);
+      this.host.point(spike, this, null);
     } else if (event.key === 'n' && this.missing() !== null) {
-      this.host.point(this.missing(), this);
+      this.host.point(this.missing(), this, null);
     } else if (zoom !== undefined) {
       this.host.scale(zoom, this.seen ?? (field.x.low + field.x.high) / 2);
     } else if (event.key === '0') {
       this.host.zoom(null);
     } else if (next !== undefined) {
-      this.host.point(line.steps[clamp(next, first, last)]!, this);
+      this.host.point(line.steps[clamp(next, first, last)]!, this, null);
     } else if (event.key === 'Escape' && (this.brush.cancel() || this.seen !== null)) {
-      this.host.point(null, this);
+      this.host.point(null, this, null);
     } else {
       return;
     }

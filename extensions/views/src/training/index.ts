@@ -8,6 +8,7 @@ import { figure, grouped } from '../common/numbers';
 import { Segments } from '../common/parts';
 import { Picture } from '../common/picture';
 import { clamp } from '../common/scales';
+import { STEPS } from './axis';
 import { Chart, type Setting } from './chart';
 import { TRAINING_CSS } from './css';
 import { beginning, Ending } from './ending';
@@ -25,6 +26,7 @@ type StripName = Layers['strip']['name'];
 const FEW_METRICS = 4;
 /** More charts than this can be searched. */
 const FEW_CHARTS = 8;
+const NONE: ReadonlySet<number> = new Set();
 const HINT =
   'Point at a curve, or use the arrow keys, for exact values; drag across, or press + and −, to zoom';
 const SPIKE_HINT = '; s: next spike';
@@ -221,7 +223,12 @@ class TrainingView extends Picture<TrainingState, TrainingViewEvent> {
       marks: state.epochs,
       spikes: state.spikes,
       failed: state.failure?.step ?? null,
-      runs: runNames(state).map((name, run) => (this.tools.hidden.has(run) ? '' : name))
+      runs: runNames(state),
+      hidden: this.tools.hidden,
+      picked: NONE,
+      equal: false,
+      legend: Infinity,
+      across: STEPS
     };
   }
 

@@ -10,13 +10,19 @@ const LONGEST_RUN = 40;
 /** What a curve is called in a chart; `runs` is empty where nothing is compared. */
 export function labelOf({ line }: Drawn, runs: readonly string[]): string {
   const run = runs[line.run];
-  return run ? `${middleOut(run, LONGEST_RUN)} ${line.part}` : line.part;
+  return run ? `${middleOut(run, LONGEST_RUN)} ${line.part}`.trimEnd() : line.part;
 }
 
 /** The entries, right of the title. */
 export class Legend {
   readonly element = h('span', { class: 'wb-chart-legend' });
   private readonly values = new Map<Drawn, HTMLElement>();
+
+  /** Says in place of entries how many curves there are. */
+  count(words: string): void {
+    this.values.clear();
+    replace(this.element, h('span', {}, words));
+  }
 
   /** Writes an entry a curve, those of one run together, and a `note` behind them. */
   draw(drawn: readonly Drawn[], runs: readonly string[], log: boolean, note: string): void {
@@ -37,7 +43,7 @@ export class Legend {
         again ? dashes : `${middleOut(run, LONGEST_RUN)} ${dashes}`,
         log
       );
-      entry.title = `${run}, ${one.line.part}`;
+      entry.title = [run, one.line.part].filter(Boolean).join(', ');
       const group = groups.get(one.line.run) ?? h('span', { class: 'wb-chart-run' });
       group.append(entry);
       groups.set(one.line.run, group);

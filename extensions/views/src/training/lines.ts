@@ -21,9 +21,10 @@ export interface Drawn {
 /** Colours of runs that are compared: neighbours differ in lightness, too. */
 const RUNS = [0, 1, 2, 5, 4, 6, 7, 3] as const;
 
-/** The colour of a run among several. */
+/** The colour of a run among several; behind the first eight the hues come again, darker or lighter. */
 export function runColour(run: number, dark: boolean): string {
-  return categoryColour(RUNS[run % RUNS.length]!, dark);
+  const turn = Math.floor(run / RUNS.length);
+  return categoryColour(RUNS[run % RUNS.length]! + turn * RUNS.length, dark);
 }
 
 /** The colour of a curve of the only run. */
@@ -32,7 +33,7 @@ export function colourOf(line: Pick<Line, 'kind' | 'part'>, dark: boolean): stri
     return categoryColour(3, dark);
   }
   // What was set and not measured is grey.
-  return categoryColour({ loss: 0, metric: 0, rate: 7, norm: 2, throughput: 4 }[line.kind], dark);
+  return categoryColour({ loss: 0, metric: 0, rate: 7, norm: 2, throughput: 4, scalar: 0 }[line.kind], dark);
 }
 
 /** How values of a curve are written: sizes with SI prefixes. */
@@ -40,14 +41,17 @@ export function writing(kind: Line['kind']): Write {
   return kind === 'throughput' ? value => (Math.abs(value) >= 1000 ? si(value) : figure(value)) : figure;
 }
 
-/** The loud curve: smoothed where there is a value a step, as it is elsewhere. */
-export function prepare(line: Line, weight: number, dark: boolean, compared: boolean): Drawn {
+/**
+ * The loud curve: smoothed where there is a value a step, as it is elsewhere. Raw values stay behind the run that others
+ * are compared with, or behind all that are `equal`.
+ */
+export function prepare(line: Line, weight: number, dark: boolean, compared: boolean, equal = false): Drawn {
   const colour = compared ? runColour(line.run, dark) : colourOf(line, dark);
   const dashes = compared && line.part === 'validation' ? '5 3' : null;
   const plain = line.kind === 'rate' || line.ends.length === 0 || (weight === 0 && isFine(line));
   return plain
     ? { line, colour, dashes, steps: line.steps, values: line.values, raw: false }
-    : { line, colour, dashes, steps: line.ends, values: smooth(line, weight), raw: line.run === 0 };
+    : { line, colour, dashes, steps: line.ends, values: smooth(line, weight), raw: line.run === 0 || equal };
 }
 
 /** A path through points; it breaks where there is no value, and stays inside the rim. */

@@ -6,7 +6,7 @@ import { exact, figure, grouped } from '../common/numbers';
 import { clamp, type Scale } from '../common/scales';
 import { textWidth } from '../common/text';
 import type { Theme } from '../common/theme';
-import { stepTicks, type Axis, type Write } from './axis';
+import type { Across, Axis, Write } from './axis';
 import type { Drawn } from './lines';
 
 /** Left of every chart, so that steps lie below each other. */
@@ -28,6 +28,7 @@ export interface Field {
   /** Where the curves begin, from above. */
   readonly top: number;
   readonly theme: Theme;
+  readonly across: Across;
 }
 
 /** From where to where something reaches across. */
@@ -56,7 +57,7 @@ function shown({ x }: Field, step: number): boolean {
 
 /** Both axes. */
 export function drawAxes(field: Field, write?: Write): void {
-  const { svg, x, y, width, height, theme } = field;
+  const { svg, x, y, width, height, theme, across } = field;
   const base = height - BOTTOM;
   const text = { 'font-size': 10, fill: theme.quiet };
   for (const [value, words] of y.ticks(height > TALL ? 5 : 3, write)) {
@@ -66,8 +67,8 @@ export function drawAxes(field: Field, write?: Write): void {
       s('text', { x: LEFT - 6, y: down + 3.5, 'text-anchor': 'end', ...text }, words)
     );
   }
-  svg.append(s('text', { x: LEFT - 6, y: height - 5, 'text-anchor': 'end', ...text }, 'step'));
-  for (const [value, words] of stepTicks(x.low, x.high, clamp(width / 80, 2, 8))) {
+  svg.append(s('text', { x: LEFT - 6, y: height - 5, 'text-anchor': 'end', ...text }, across.word));
+  for (const [value, words] of across.ticks(x.low, x.high, clamp(width / 80, 2, 8))) {
     const half = textWidth(words, 10) / 2;
     const at = clamp(x.at(value), LEFT, width - half - 1);
     svg.append(
@@ -192,9 +193,9 @@ export function drawFailure(field: Field, step: number, told: boolean): Span[] {
 
 /** The line of the cursor, with its step on the axis. */
 export function cursorLine(field: Field, step: number): SVGElement[] {
-  const { x, top, height, width, theme } = field;
+  const { x, top, height, width, theme, across } = field;
   const at = x.at(step);
-  const words = grouped(step);
+  const words = across.write(step);
   const half = textWidth(words, 10) / 2 + 4;
   const middle = clamp(at, half, width - half);
   const paper = `rgb(${theme.paper.join()})`;

@@ -5,14 +5,19 @@ import type { Steps } from './window';
 
 const MOST_POINTS = 100_000;
 
+/** What is drawn in one chart: of a training, or of a log, where it is any number. */
+export type Kind = TrainingCurve['kind'] | 'scalar';
+
 /** One curve. */
 export interface Line {
   /** 0 for the run that the view belongs to, then those that it is compared with. */
   readonly run: number;
   readonly name: string;
-  readonly kind: TrainingCurve['kind'];
-  readonly part: TrainingCurve['part'];
+  readonly kind: Kind;
+  /** Empty where runs have no parts. */
+  readonly part: TrainingCurve['part'] | '';
   readonly missing: number;
+  /** Where the values lie across: at steps, or at whatever else the chart is drawn over, rising. */
   readonly steps: Float64Array;
   readonly values: Float64Array;
   /** Last step of each stretch; empty where there is a value an epoch. */
@@ -25,7 +30,7 @@ export interface Line {
 export interface ChartData {
   readonly key: string;
   readonly title: string;
-  readonly kind: TrainingCurve['kind'];
+  readonly kind: Kind;
   readonly lines: readonly Line[];
 }
 
@@ -52,7 +57,7 @@ export function decode(curve: TrainingCurve, buffers: readonly DataView[], run =
   };
 }
 
-const ORDER: readonly TrainingCurve['kind'][] = ['loss', 'metric', 'rate', 'norm', 'throughput'];
+const ORDER: readonly Kind[] = ['loss', 'metric', 'rate', 'norm', 'throughput'];
 
 /** Charts in the order in which they are read: loss, metrics, then what explains them. */
 export function arrange(lines: readonly Line[]): ChartData[] {

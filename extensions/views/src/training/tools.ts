@@ -3,8 +3,8 @@ import type { TrainingState } from '../protocol';
 import { h, replace } from '../common/dom';
 import { grouped } from '../common/numbers';
 import { button, Segments } from '../common/parts';
-import { clamp } from '../common/scales';
 import { runColour } from './lines';
+import { Smoothing } from './smoothing';
 import type { Steps } from './window';
 
 const USUAL = 0.9;
@@ -31,22 +31,10 @@ function numberField(label: string, testid: string): HTMLInputElement {
 /** The row with its state. */
 export class Tools {
   readonly element: HTMLElement;
-  /** What stays of the average from one stretch of steps to the next. */
-  weight = USUAL;
   log = false;
   /** Runs that a person has put away. */
   readonly hidden = new Set<number>();
-  private readonly slider = h('input', {
-    type: 'range',
-    class: 'wb-range',
-    min: 0,
-    max: 0.99,
-    step: 0.01,
-    value: USUAL,
-    'aria-label': 'Smoothing',
-    'data-testid': 'wb-smoothing'
-  });
-  private readonly field = numberField('Smoothing, as a number', 'wb-smoothing-field');
+  private readonly smoothing: Smoothing;
   private readonly low = numberField('First step shown', 'wb-first-step');
   private readonly high = numberField('Last step shown', 'wb-last-step');
   private readonly all: HTMLButtonElement;
@@ -82,15 +70,11 @@ export class Tools {
       'wb-scale'
     );
     scale.element.title = 'Of loss, learning rate and gradient norm';
-    for (const [name, value] of Object.entries({ min: 0, max: 0.99, step: 0.01, value: USUAL })) {
-      this.field.setAttribute(name, String(value));
-    }
     this.all = button('all', () => host.zoom(null), {
       'data-testid': 'wb-all-steps',
       title: 'Show all steps again (0 on a chart, or a double click)'
     });
-    const smoothing = h('label', { class: 'wb-field' }, 'smoothing', this.slider, this.field);
-    smoothing.title = 'Each value counts this much less than the next one; the raw values stay behind, pale';
+    this.smoothing = new Smoothing(USUAL, () => host.changed());
     const steps = h(
       'span',
       { class: 'wb-field wb-train-steps' },
@@ -103,17 +87,12 @@ export class Tools {
     this.element = h(
       'div',
       { class: 'wb-train-tools' },
-      smoothing,
+      this.smoothing.element,
       h('span', { class: 'wb-field' }, 'scale', scale.element),
       steps,
       this.search,
       this.keys,
       this.runs
-    );
-    this.slider.addEventListener('input', () => this.smooth(Number(this.slider.value)));
-    this.slider.addEventListener('dblclick', () => this.smooth(USUAL));
-    this.field.addEventListener('change', () =>
-      this.smooth(this.field.value === '' ? USUAL : Number(this.field.value))
     );
     for (const field of [this.low, this.high]) {
       field.addEventListener('change', () => this.readSteps());
@@ -126,6 +105,11 @@ export class Tools {
         event.stopPropagation();
       }
     });
+  }
+
+  /** What stays of the average from one stretch of steps to the next. */
+  get weight(): number {
+    return this.smoothing.weight;
   }
 
   /** Shows which steps are drawn; a field that a person is in stays as it is. */
@@ -212,13 +196,6 @@ export class Tools {
         )
       );
     }
-  }
-
-  private smooth(weight: number): void {
-    this.weight = Number.isFinite(weight) ? clamp(weight, 0, 0.99) : this.weight;
-    this.slider.value = String(this.weight);
-    this.field.value = String(this.weight);
-    this.host.changed();
   }
 
   private readSteps(): void {

@@ -8,6 +8,9 @@ export interface Steps {
 
 /** What is shown, and what was before. */
 export class Window {
+  /** Places less than `grain` apart are one. */
+  constructor(private readonly grain = 1) {}
+
   private chosen: Steps | null = null;
   private readonly past: (Steps | null)[] = [];
 
@@ -24,7 +27,7 @@ export class Window {
 
   /** Shows a part of all steps, or all of them again; returns whether that is something else. */
   show(part: Steps | null, all: Steps): boolean {
-    const next = part && fitted(part, all);
+    const next = part && fitted(part, all, this.grain);
     if (next === undefined || same(next, this.chosen)) {
       return false;
     }
@@ -36,10 +39,11 @@ export class Window {
   /** Shows more or less around a step: `factor` 0.5 is half as many steps. */
   scale(factor: number, around: number, all: Steps): boolean {
     const { low, high } = this.of(all);
-    const wide = Math.max(2, (high - low) * factor);
+    const { grain } = this;
+    const wide = Math.max(2 * grain, (high - low) * factor);
     const share = (around - low) / (high - low || 1);
-    const from = Math.round(around - share * wide);
-    return this.show({ low: from, high: from + Math.round(wide) }, all);
+    const from = rounded(around - share * wide, grain);
+    return this.show({ low: from, high: from + rounded(wide, grain) }, all);
   }
 
   /** Goes back to what was shown before. */
@@ -54,11 +58,15 @@ export class Window {
   }
 }
 
+function rounded(value: number, grain: number): number {
+  return Math.round(value / grain) * grain;
+}
+
 /** A part inside all steps, at whole steps; all of them if nothing is left out, and nothing if it is too small. */
-function fitted(part: Steps, all: Steps): Steps | null | undefined {
-  const low = Math.max(all.low, Math.round(Math.min(part.low, part.high)));
-  const high = Math.min(all.high, Math.round(Math.max(part.low, part.high)));
-  if (!(high - low >= 1)) {
+function fitted(part: Steps, all: Steps, grain: number): Steps | null | undefined {
+  const low = Math.max(all.low, rounded(Math.min(part.low, part.high), grain));
+  const high = Math.min(all.high, rounded(Math.max(part.low, part.high), grain));
+  if (!(high - low >= grain)) {
     return undefined;
   }
   return low <= all.low && high >= all.high ? null : { low, high };
