@@ -15,6 +15,7 @@ from tensorboardX.record_writer import masked_crc32c
 import workbench as wb
 from workbench.tensorboard import DamagedLogWarning, Log, SummaryWriter, scalars
 from workbench.tensorboard.records import blocks
+from workbench.tensorboard.tensors import array_of
 
 
 def events_of(folder: Path) -> list[Event]:
@@ -54,6 +55,21 @@ def test_scalars_go_round(tmp_path: Path) -> None:
     assert (found["loss"].steps.tolist(), found["loss"].values.tolist()) == ([1, 2], [0.5, 0.25])
     assert found["part_b/part"].values.tolist() == [2]
     assert found["loss"].times[0] <= found["loss"].times[1]
+
+
+@pytest.mark.parametrize(
+    "values", [np.eye(3, dtype=np.float32), np.arange(4), np.array(True), np.zeros((0, 2))]
+)
+def test_tensors_are_written_as_they_are(tmp_path: Path, values: np.ndarray) -> None:
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_tensor("t", wb.tensor(values), 3)
+        with pytest.raises(TypeError, match="tensor 'words' holds numbers or truth values, got str"):
+            writer.add_tensor("words", np.array(["a"]))
+    event = events_of(tmp_path)[1]
+    found = array_of(event.summary.value[0].tensor)
+    assert event.step == 3 and found.dtype == values.dtype
+    np.testing.assert_array_equal(found, values)
+    assert read(tmp_path).runs["."].left_out == {"tensor": 1}
 
 
 def test_histograms_count_what_is_finite(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from workbench.graph.operand_text import written
 from workbench.graph.rules import kind_of
 from workbench.nn import Module
 
-__all__ = ["graph_def", "graph_of"]
+__all__ = ["TYPES", "graph_def", "graph_of"]
 
 PRODUCER = 22
 """The version of the format that PyTorch writes."""
@@ -47,12 +47,13 @@ LONGEST = 400
 """Most characters of a text that is shown of a node."""
 _FOREIGN = re.compile(r"[^\w.\[\]-]+")
 """What may not stand in a part of a name: a slash would begin a scope, a colon count an output."""
-_TYPES = {
+TYPES = {
     "float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF", "bfloat16": "DT_BFLOAT16",
     "complex64": "DT_COMPLEX64", "complex128": "DT_COMPLEX128", "int64": "DT_INT64", "int32": "DT_INT32",
     "int16": "DT_INT16", "int8": "DT_INT8", "uint8": "DT_UINT8", "bool": "DT_BOOL", "qint8": "DT_QINT8",
     "quint8": "DT_QUINT8", "qint32": "DT_QINT32",
 }  # fmt: skip
+"""TensorFlow's names of types."""
 
 Place = tuple[str, ...]
 
@@ -229,7 +230,7 @@ def _shape(kind: Type) -> Any:
 
 
 def _type_code(kind: Type) -> int | None:
-    name = _TYPES.get(dtype_of(kind).name) if isinstance(kind, TensorType) else None
+    name = TYPES.get(dtype_of(kind).name) if isinstance(kind, TensorType) else None
     return None if name is None else int(DataType.Value(name))
 
 

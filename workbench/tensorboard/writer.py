@@ -19,7 +19,7 @@ from tensorboardX.proto.tensor_shape_pb2 import TensorShapeProto
 from workbench.graph import Graph
 from workbench.tensorboard import conversions, projector
 from workbench.tensorboard.event_writer import EventWriter
-from workbench.tensorboard.graph_def import graph_def, graph_of
+from workbench.tensorboard.graph_def import TYPES, graph_def, graph_of
 
 __all__ = ["SummaryWriter"]
 
@@ -75,6 +75,22 @@ class SummaryWriter(EventWriter):
         else:
             made = summary.scalar(tag, number)
         self.add_summary(made, global_step, walltime)
+
+    def add_tensor(
+        self, tag: str, tensor: Any, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
+        """Write a tensor as it is, for programs that read logs: TensorBoard shows none.
+
+        Raises TypeError where it holds anything else than numbers or truth values.
+        """
+        values = conversions.array(tensor)
+        kind = TYPES.get(values.dtype.name)
+        if kind is None:
+            raise TypeError(f"tensor {tag!r} holds numbers or truth values, got {values.dtype.name}")
+        shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in values.shape])
+        content = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes()
+        made = TensorProto(dtype=kind, tensor_content=content, tensor_shape=shape)
+        self.add_summary(Summary(value=[Summary.Value(tag=tag, tensor=made)]), global_step, walltime)
 
     def add_scalars(
         self,

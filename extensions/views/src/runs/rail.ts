@@ -51,11 +51,11 @@ export class Rail {
         this.field,
         button('all', () => this.set(new Set()), {
           'data-testid': 'wb-all-runs',
-          'aria-label': 'Show all runs'
+          'aria-label': 'all: show all runs'
         }),
         button('none', () => this.set(new Set(this.runs.keys())), {
           'data-testid': 'wb-no-runs',
-          'aria-label': 'Put all runs away'
+          'aria-label': 'none: put all runs away'
         })
       ),
       this.list,
