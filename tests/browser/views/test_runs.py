@@ -123,11 +123,12 @@ def test_more_is_asked_for_only_while_somebody_looks(harness: Harness) -> None:
     assert harness.events() == []
     harness.page.evaluate("document.getElementById('stage').style.display = ''")
     root.get_by_test_id("wb-follow").click()
+    harness.forget()
     harness.page.clock.run_for(9_000)
     assert harness.events() == [], "a person said no"
-    root.get_by_test_id("wb-follow").click()
     # One that is not answered is not asked again.
     harness.page.evaluate("() => { harness.answer = () => new Promise(() => {}); }")
+    root.get_by_test_id("wb-follow").click()
     harness.page.clock.run_for(9_000)
     assert len(asked(harness, "tail")) == 1
 
