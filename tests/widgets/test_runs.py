@@ -241,11 +241,11 @@ def test_the_table_joins_the_run_of_the_hyperparameters_to_that_of_the_curves(mo
     table = page(model, "table")[0].table
     assert table is not None
     assert [(one.name, one.kind, one.numbers) for one in table.columns] == [
-        ("rate", "setting", True), ("kind", "setting", False), ("big", "setting", False),
+        ("big", "setting", False), ("kind", "setting", False), ("rate", "setting", True),
         ("score", "metric", True), ("loss/train", "metric", True),
     ]  # fmt: skip
     assert [row.runs for row in table.rows] == [[1, 0], [3, 2], [5, 4]]
-    assert table.rows[1].cells[:4] == [0.05, "sgd", "true", "NaN"], "what is no number is not nothing"
+    assert table.rows[1].cells[:4] == ["true", "sgd", 0.05, "NaN"], "what is no number is not nothing"
     assert table.rows[2].cells[4] == pytest.approx(3 / 40)
 
 

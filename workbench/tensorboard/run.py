@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +212,8 @@ class Run:
     def _hyperparameters(self, content: bytes) -> None:
         told = HParamsPluginData()
         told.ParseFromString(content)
-        for name, value in told.session_start_info.hparams.items():
+        # By name: in the message they have another order each time.
+        for name, value in sorted(told.session_start_info.hparams.items(), key=itemgetter(0)):
             kind = value.WhichOneof("kind")
             self.hyperparameters[name] = getattr(value, kind) if kind and kind != "null_value" else ""
 

@@ -107,9 +107,8 @@ class RunsModel(ViewModel):
         found = list(self._log.runs.values())[:MOST_RUNS]
         shown = [number for number, run in enumerate(found) if run.name not in self._hidden]
         contents = {page: _cards(page, found, shown, self._pattern) for page in PAGES}
-        page = self._page
-        if page is None:
-            page = next((one for one in PAGES if contents[one]), PAGES[0])
+        filled = [one for one in PAGES if contents[one]]
+        page: Page = self._page if self._page is not None else [*filled, PAGES[0]][0]
         count = len(contents[page])
         # There may be fewer than when the page was turned.
         first = min(self._first, max(0, (count - 1) // MOST_CARDS * MOST_CARDS))
