@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -31,6 +32,7 @@ from workbench.widgets.flow import FlowModel
 from workbench.widgets.graph import GraphModel
 from workbench.widgets.heatmap import HeatmapModel
 from workbench.widgets.histogram import HistogramModel
+from workbench.widgets.runs import RunsModel
 from workbench.widgets.scatter import ScatterModel
 from workbench.widgets.stills import MOST_BYTES, OUTPUT, still
 from workbench.widgets.tensor import TensorModel
@@ -98,6 +100,15 @@ def difference() -> wb.graph.GraphDiff:
     return wb.graph.diff(one, other)
 
 
+def log() -> ViewModel:
+    with tempfile.TemporaryDirectory() as folder:
+        with wb.tensorboard.SummaryWriter(folder) as writer:
+            for step in range(9):
+                writer.add_scalar("loss", 1 / (step + 1), step)
+                writer.add_scalar(f"accuracy {EVIL}", step, step)
+        return RunsModel(wb.tensorboard.open(folder))
+
+
 MODELS: dict[str, tuple[Callable[[], ViewModel], tuple[str, ...]]] = {
     "tensor": (lambda: TensorModel(wb.rand(N=40, C=3, H=200, W=300), EVIL), ("H&nbsp;200", "<img", "mean")),
     "line": (lambda: TensorModel(wb.arange(100000.0), "x"), ("100 K values", "<svg")),
@@ -109,6 +120,7 @@ MODELS: dict[str, tuple[Callable[[], ViewModel], tuple[str, ...]]] = {
     "heatmap": (attributions, ("<img", "the attribution", "%")),
     "board": (board, ("Saliency", "Deletion", "class 1 of 2 samples", "explains a layer")),
     "scatter": (cloud, ("5,000", "PCA", "●", "<img")),
+    "runs": (log, ("2 scalars", "loss", "accuracy", "&lt;img", "<svg")),
     "training": (training, ("finished", "epoch 2", "loss", "accuracy", "<svg")),
 }
 
