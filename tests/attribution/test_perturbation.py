@@ -431,10 +431,12 @@ def test_least_squares_of_samples_that_depend_on_each_other(
     """Sets that come twice, or with all the others, as few samples of Kernel SHAP do; of weights far apart."""
     draws = np.random.default_rng(1)
     x = (draws.random((samples, features)) < 0.5).astype(float)
-    x[0], x[1], x[2], x[3] = 1, 0, x[4], 1 - x[5]
+    some = samples // 20
+    x[0], x[1] = 1, 0
+    x[2 : 2 + some], x[-some:] = x[-2 * some : -some], 1 - x[-3 * some : -2 * some]
     weights = np.ones(samples)
     weights[:2] = 1e6
-    # Which disagree, too: samples 2 and 4 have other values.
+    # Which disagree, too: the same set has several values.
     values = draws.standard_normal(samples)
     model = LinearRegression()
     with monkeypatch.context() as patched:
