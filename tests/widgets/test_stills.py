@@ -120,7 +120,7 @@ MODELS: dict[str, tuple[Callable[[], ViewModel], tuple[str, ...]]] = {
     "heatmap": (attributions, ("<img", "the attribution", "%")),
     "board": (board, ("Saliency", "Deletion", "class 1 of 2 samples", "explains a layer")),
     "scatter": (cloud, ("5,000", "PCA", "●", "<img")),
-    "runs": (log, ("2 scalars", "loss", "accuracy", "&lt;img", "<svg")),
+    "runs": (log, ("2 scalars", "loss", "accuracy", "<svg")),
     "training": (training, ("finished", "epoch 2", "loss", "accuracy", "<svg")),
 }
 
