@@ -47,6 +47,19 @@ def test_what_a_quantized_tensor_says_of_itself() -> None:
         (lambda x: wb.quantize_per_tensor(x.double(), 0.1, 0, wb.qint8), wb.DTypeError,
          "Quantize only works on Float Tensor, got Double"),
         (lambda x: wb.quantize_per_tensor(x.long(), 0.1, 0, wb.qint8), wb.DTypeError, "got Long"),
+        (lambda x: wb.quantize_per_tensor(x.half(), 0.1, 0, wb.qint8), wb.DTypeError, "got Half"),
+        (lambda x: wb.quantize_per_channel(x.bfloat16(), [0.1, 0.1], [0, 0], 0, wb.qint8), wb.DTypeError,
+         "got BFloat16"),
+        (lambda x: wb.quantize_per_tensor(x, 0.0, 0, wb.qint8), wb.QuantizationError,
+         r"a scale is a finite number above 0, and 0\.0 was given"),
+        (lambda x: wb.quantize_per_tensor(x, float("inf"), 0, wb.qint8), wb.QuantizationError, "and inf was given"),
+        (lambda x: wb.quantize_per_channel(x, [0.1, float("nan")], [0, 0], 0, wb.qint8), wb.QuantizationError,
+         "and nan was given"),
+        (lambda x: wb.quantize_per_tensor(x, 0.1, 0.5, wb.qint8), wb.QuantizationError,
+         "a zero point is a code, a whole number, and 0.5 was given"),
+        (lambda x: x.to(wb.quint8), wb.DTypeError, "quint8 are codes, .* plain whole numbers are uint8"),
+        (lambda x: wb.zeros(2, dtype=wb.qint8), wb.DTypeError, "qint8 are codes"),
+        (lambda x: wb.tensor([1], dtype=wb.qint32), wb.DTypeError, "qint32 are codes"),
         (lambda x: wb.quantize_per_tensor(x, 0.1, 0, wb.quint8, quant_min=0, quant_max=400), wb.QuantizationError,
          "codes from 0 to 400 do not fit quint8, which has 0 to 255"),
         (lambda x: wb.quantize_per_channel(x, [0.1], [0], 0, wb.qint8), wb.DimensionError,
@@ -249,3 +262,15 @@ def test_files_keep_groups_or_say_that_they_cannot(tmp_path: Any) -> None:
     assert (again.qscheme(), again.dequantize().tolist()) == (wb.per_group_affine, x.tolist())
     with pytest.raises(wb.WeightsError, match="no quint4x2 of scheme per_group_affine"):
         wb.save({"q": q}, tmp_path / "q.pt")
+
+
+def test_codes_are_equal_with_their_scale_and_zero_point() -> None:
+    x = tensor([[0.0, 1.0], [2.0, 3.0]])
+    a = wb.quantize_per_tensor(x, 0.1, 10, wb.quint8)
+    assert wb.equal(a, a.clone())
+    assert not wb.equal(a, wb.quantize_per_tensor(x * 2, 0.2, 10, wb.quint8))
+    assert not wb.equal(a, wb.quantize_per_tensor(x + 0.1, 0.1, 9, wb.quint8))
+    assert not wb.equal(a, a.int_repr()) and not wb.equal(a.int_repr(), a)
+    c = wb.quantize_per_channel(x, [0.1, 0.2], [0, 1], 0, wb.qint8)
+    assert wb.equal(c, c.clone())
+    assert not wb.equal(c, wb.quantize_per_channel(x, [0.1, 0.2], [0, 2], 0, wb.qint8))

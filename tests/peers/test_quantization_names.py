@@ -15,7 +15,9 @@ INSIDE = "helpers of PyTorch's own passes over its graphs, and of its own files"
 SCRIPT = "quantization of scripts in place: prepare_fx takes scripts here, and gives graphs"
 BLOCKS = "of torchao, another package: scales for blocks, rows and groups"
 SPARSE = "sparse layers on codes"
-REFERENCE = "layers that hold codes and compute in floating point: the oracle here is NumPy's, below the ops"
+SHADOWS = (
+    "a model with its layers in several choices of codes at once: sensitivity and report say what each costs"
+)
 MAKERS = "what one maker's kernels take: a BackendConfig says it, where it is wanted"
 DYNAMIC = "convolutions that find a scale in each call"
 JOINED = "what oneDNN joins for PyTorch: graph mode computes it between codes"
@@ -33,7 +35,6 @@ ROOMS: dict[str, dict[str, str]] = {
         SCRIPT: "*_jit script_qconfig*",
         BLOCKS: _BLOCKS,
         SPARSE: "*sparse* *SPARSE*",
-        REFERENCE: "*REFERENCE* *reference*",
     },
     "quantization.observer": {BLOCKS: _BLOCKS},
     "quantization.fake_quantize": {},
@@ -46,10 +47,13 @@ ROOMS: dict[str, dict[str, str]] = {
     "quantization.fuse_modules": {},
     "quantization.stubs": {},
     "ns._numeric_suite": {INSIDE: "NON_LEAF_MODULE_TO_ADD_OBSERVER_ALLOW_LIST prepare"},
+    "ns._numeric_suite_fx": {SHADOWS: "*n_shadows*"},
     "nn.quantized": {},
     "nn.quantizable": {},
     "nn.quantized.dynamic": {DYNAMIC: "Conv*"},
+    "nn.quantized.reference": {},
     "nn.qat": {},
+    "nn.qat.dynamic": {},
     "nn.intrinsic": {JOINED: "ConvAdd* LinearLeakyReLU LinearTanh"},
     "nn.intrinsic.qat": {},
     "nn.intrinsic.quantized": {JOINED: "ConvAdd* LinearLeakyReLU LinearTanh"},
@@ -59,6 +63,10 @@ ROOMS: dict[str, dict[str, str]] = {
 WANTED = {
     "quantization.quantize_fx": "prepare_fx prepare_qat_fx convert_fx fuse_fx ConvertCustomConfig FuseCustomConfig "
     "PrepareCustomConfig",
+    "ns._numeric_suite_fx": "NSTracer OutputComparisonLogger OutputLogger add_loggers add_shadow_loggers "
+    "convert_n_shadows_model extend_logger_results_with_comparison extract_logger_info extract_results_n_shadows_model "
+    "extract_shadow_logger_info extract_weights loggers_set_enabled loggers_set_save_activations "
+    "prepare_n_shadows_model print_comparisons_n_shadows_model",
     "nn.intrinsic": "BNReLU2d BNReLU3d ConvAdd2d ConvAddReLU2d ConvBn1d ConvBn2d ConvBn3d ConvBnReLU1d ConvBnReLU2d "
     "ConvBnReLU3d ConvReLU1d ConvReLU2d ConvReLU3d LinearBn1d LinearLeakyReLU LinearReLU LinearTanh",
 }

@@ -144,6 +144,10 @@ def test_what_a_dynamic_layer_takes(mixed: Any) -> None:
     codes = wb.quantize_per_tensor(wb.ones(1, 32), 0.1, 0, wb.quint8)
     with pytest.raises(wb.QuantizationError, match="takes floating point values, and got quint8"):
         found.head(codes)
+    with pytest.raises(wb.QuantizationError, match="takes floating point values, and got int64"):
+        found.rnn(wb.ones(2, 1, 12, dtype=wb.int64))
+    x = wb.randn(3, 32)
+    np.testing.assert_array_equal(found.head(x.bfloat16()).numpy(), found.head(x.bfloat16().float()).numpy())
     with pytest.raises(wb.QuantizationError, match="Expected 12, got 7"):
         found.rnn(wb.ones(2, 1, 7))
     with pytest.raises(wb.QuantizationError, match="Expected 12, got 5"):

@@ -412,3 +412,21 @@ def test_zero_points_go_to_the_nearest_code(low: float, high: float, zero_point:
     observer = q.MinMaxObserver()
     observer(wb.tensor([low, high]))
     assert observer.calculate_qparams()[1].item() == zero_point
+
+
+OBSERVERS = [
+    q.MinMaxObserver, q.MovingAverageMinMaxObserver, q.HistogramObserver, q.PerChannelMinMaxObserver,
+    q.MovingAveragePerChannelMinMaxObserver,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", OBSERVERS)
+def test_doubles_beyond_float32_are_infinite_and_complex_values_refused(make: Any) -> None:
+    observer, plain = make(), make()
+    observer(wb.from_numpy(np.array([[1e300, -1.0, 2.0], [-1e300, 0.5, 3.0]])))
+    plain(tensor([[np.inf, -1.0, 2.0], [-np.inf, 0.5, 3.0]]))
+    assert observer.inf_count == plain.inf_count == 2
+    for found, expected in zip(observer.calculate_qparams(), plain.calculate_qparams(), strict=True):
+        np.testing.assert_array_equal(found.numpy(), expected.numpy())
+    with pytest.raises(wb.QuantizationError, match="complex64 values have no order, so no range"):
+        make()(wb.ones(2, 2, dtype=wb.complex64))

@@ -27,8 +27,12 @@ for _file in ("quantize_fx", "backend_config"):
 _alias("quantization.fx", Gathered(f"{__name__}.quantization.fx", quantization))
 _alias("quantization.fx.custom_config", quantization.custom_config)
 _alias("ns._numeric_suite", quantization.numeric_suite)
+_alias("ns._numeric_suite_fx", quantization.numeric_suite_fx)
+_alias("ns.fx", Gathered(f"{__name__}.ns.fx", quantization.numeric_suite_fx))
+_alias("ns.fx.utils", Gathered(f"{__name__}.ns.fx.utils", quantization.numeric_suite_fx))
 for _room in (
-    "quantized", "quantized.dynamic", "quantizable", "qat", "intrinsic", "intrinsic.qat", "intrinsic.quantized"
+    "quantized", "quantized.dynamic", "quantized.reference", "quantizable", "qat", "qat.dynamic", "intrinsic",
+    "intrinsic.qat", "intrinsic.quantized",
 ):  # fmt: skip
     _alias(f"nn.{_room}", imported(f"workbench.nn.{_room}"))
     parent, _, word = _room.rpartition(".")

@@ -34,6 +34,7 @@ __all__ = [
     "half_width",
     "is_dtype",
     "number_dtype",
+    "plain_dtype",
     "int8",
     "int16",
     "int32",
@@ -253,6 +254,23 @@ def as_dtype(spec: Any) -> DType:
     if found is None:
         raise DTypeError(
             f"{spec!r} is not a data type of the workbench; it has {', '.join(one.name for one in _ALL)}"
+        )
+    return found
+
+
+def plain_dtype(spec: Any) -> DType:
+    """Return the type called `spec` of numbers that stand for themselves.
+
+    Raises `DTypeError` for types of codes, which stand for nothing without a scale and a zero point.
+
+    >>> plain_dtype("float64"), plain_dtype(int)
+    (workbench.float64, workbench.int64)
+    """
+    found = as_dtype(spec)
+    if found.quantized:
+        raise DTypeError(
+            f"{found.name} are codes, which stand for numbers by a scale and a zero point: quantize_per_tensor and "
+            f"quantize_per_channel make them of float32; plain whole numbers are {found.numpy}"
         )
     return found
 

@@ -19,7 +19,7 @@ from workbench.base.dtypes import DType, dtype_of
 from workbench.base.public import words
 from workbench.base.size_expressions import Expression, Size, Symbol, Symbolic
 from workbench.base.size_guards import SizeScope
-from workbench.base.symbolic_size import plain
+from workbench.base.symbolic_size import SymbolicNumber, SymbolicSize, plain
 from workbench.core.value import Abstract, Value, dims_of, labelled, new
 from workbench.graph.sizes import expression, shown, today
 
@@ -124,9 +124,11 @@ class PlainType(Type):
         return self == ANY or other in (self, NEVER)
 
     def holds(self, value: Any) -> bool:
-        """Say whether `value` is of the class; True is no int."""
+        """Say whether `value` is of the class; True is no int, and a size that a trace does not know yet is one."""
         if self in (ANY, NEVER):
             return self == ANY
+        if isinstance(value, SymbolicNumber):
+            return self == (INT if isinstance(value, SymbolicSize) else FLOAT)
         # Exactly this class: bool is an int to Python.
         return isinstance(value, Value) if self == TENSOR else type(value) is _CLASSES[self]
 

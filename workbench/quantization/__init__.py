@@ -17,6 +17,7 @@ from workbench.quantization import (
     intrinsic,
     mappings,
     numeric_suite,
+    numeric_suite_fx,
     qat,
     qconfig,
     qconfig_mapping,
@@ -81,7 +82,13 @@ from workbench.quantization.prepare import prepare
 from workbench.quantization.qat_workflow import prepare_qat, quantize_qat
 from workbench.quantization.qconfig import *  # noqa: F403
 from workbench.quantization.qconfig_mapping import *  # noqa: F403
-from workbench.quantization.quantize_fx import convert_fx, fuse_fx, prepare_fx, prepare_qat_fx
+from workbench.quantization.quantize_fx import (
+    convert_fx,
+    convert_to_reference_fx,
+    fuse_fx,
+    prepare_fx,
+    prepare_qat_fx,
+)
 from workbench.quantization.reporting import Advice, PointFigures, Report, report
 from workbench.quantization.rescaling import equalize, smooth
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper, add_quant_dequant
@@ -116,16 +123,18 @@ __all__ += ["LayerCost", "MixedPrecision", "Sensitivity", "mixed_precision", "se
 __all__ += ["Advice", "PointFigures", "Report", "report"]
 __all__ += default_fake_quantize.__all__
 __all__ += default_observers.__all__
-__all__ += [name for name in qconfig.__all__ if name != "BACKENDS"]
+__all__ += [name for name in qconfig.__all__ if name not in ("BACKENDS", "is_memoryless")]
 __all__ += [name for name in mappings.__all__ if name.startswith("DEFAULT") or not name.isupper()]
 __all__ += qconfig_mapping.__all__
 __all__ += fuser_methods.__all__
 __all__ += [
     "backend_config",
     "convert_fx",
+    "convert_to_reference_fx",
     "custom_config",
     "fuse_fx",
     "numeric_suite",
+    "numeric_suite_fx",
     "prepare_fx",
     "prepare_qat_fx",
     "quantize_fx",

@@ -7,6 +7,7 @@ from typing import Any
 from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.observed import float_layer, observer_of
 from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.qconfig import is_memoryless
 
 __all__ = ["attach_observers", "observe_weight"]
 
@@ -18,10 +19,18 @@ def _observe(module: Any, inputs: tuple[Any, ...], output: Any) -> Any:
     return result if isinstance(observer, FakeQuantizeBase) else None
 
 
+def _observe_before(module: Any, inputs: tuple[Any, ...]) -> Any:
+    """Show what comes into a layer to its observer; fake quantization returns another input."""
+    observer = module.activation_post_process
+    result = observer(inputs[0])
+    return (result, *inputs[1:]) if isinstance(observer, FakeQuantizeBase) else None
+
+
 def attach_observers(module: Any, weight: bool, hook: bool = True) -> None:
     """Give a layer the observers that its qconfig asks for: of its output, and of its `weight`.
 
-    Without a `hook` it shows its results itself: what has methods for its functions does.
+    One that remembers no batch stands in front of the layer: what is dynamic quantizes what it takes. Without a `hook`
+    it shows its results itself: what has methods for its functions does.
     """
     if isinstance(getattr(module, "activation_post_process", None), ObserverBase | FakeQuantizeBase):
         # A part of what was observed as a whole has its own.
@@ -30,7 +39,9 @@ def attach_observers(module: Any, weight: bool, hook: bool = True) -> None:
     module.activation_post_process = config.activation().train(module.training)
     if weight and not hasattr(module, "weight_fake_quant"):
         module.weight_post_process = config.weight().train(module.training)
-    if hook:
+    if hook and is_memoryless(config):
+        module.register_forward_pre_hook(_observe_before)
+    elif hook:
         module.register_forward_hook(_observe)
 
 

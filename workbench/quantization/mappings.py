@@ -9,16 +9,19 @@ from workbench.base.errors import QuantizationError
 from workbench.quantization import intrinsic, qat, quantizable, quantized
 from workbench.quantization.intrinsic import qat as intrinsic_qat
 from workbench.quantization.intrinsic import quantized as intrinsic_quantized
-from workbench.quantization.quantized import dynamic, embedding, functional_modules
+from workbench.quantization.qat import dynamic as qat_dynamic
+from workbench.quantization.quantized import dynamic, embedding, functional_modules, reference
 from workbench.quantization.stubs import DeQuantStub, QuantStub
 
 __all__ = [
-    "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_QAT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS",
-    "MADE_OF_PARTS", "OBSERVED", "PARTS_IN_CODES", "TABLES", "WEIGHTED", "get_default_compare_output_module_list",
+    "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_QAT_MODULE_MAPPINGS",
+    "DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "MADE_OF_PARTS",
+    "OBSERVED", "PARTS_IN_CODES", "TABLES", "WEIGHTED", "get_default_compare_output_module_list",
     "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings",
     "get_default_qconfig_propagation_list", "get_default_static_quant_module_mappings",
-    "get_dynamic_quant_module_class", "get_embedding_qat_module_mappings",
-    "get_embedding_static_quant_module_mappings", "get_static_quant_module_class", "no_observer_set",
+    "get_default_static_quant_reference_module_mappings", "get_dynamic_quant_module_class",
+    "get_embedding_qat_module_mappings", "get_embedding_static_quant_module_mappings",
+    "get_static_quant_module_class", "no_observer_set",
 ]  # fmt: skip
 
 Mapping = dict[type, Any]
@@ -115,6 +118,7 @@ _QAT: Mapping = {
 _DYNAMIC: Mapping = {
     nn.Linear: dynamic.Linear,
     qat.Linear: dynamic.Linear,
+    qat_dynamic.Linear: dynamic.Linear,
     intrinsic.LinearReLU: dynamic.LinearReLU,
     nn.LSTM: dynamic.LSTM,
     nn.GRU: dynamic.GRU,
@@ -124,16 +128,42 @@ _DYNAMIC: Mapping = {
     **_TABLES,
 }
 
+_RECTIFIED: Mapping = {
+    **{
+        one: one
+        for one in (intrinsic.ConvReLU1d, intrinsic.ConvReLU2d, intrinsic.ConvReLU3d, intrinsic.LinearReLU)
+    },
+    intrinsic.ConvReLUMaxPool2d: intrinsic.ConvReLUMaxPool2d,
+    intrinsic_qat.LinearReLU: intrinsic.LinearReLU,
+    intrinsic_qat.ConvReLU1d: intrinsic.ConvReLU1d,
+    intrinsic_qat.ConvReLU2d: intrinsic.ConvReLU2d,
+    intrinsic_qat.ConvReLU3d: intrinsic.ConvReLU3d,
+    intrinsic_qat.ConvBnReLU1d: intrinsic.ConvReLU1d,
+    intrinsic_qat.ConvBnReLU2d: intrinsic.ConvReLU2d,
+    intrinsic_qat.ConvBnReLU3d: intrinsic.ConvReLU3d,
+}
+"""Layers with a weight that end in a rectifier, and in what they are joined in floating point."""
+
+_REFERENCE: Mapping = {getattr(nn, name): getattr(reference, name) for name in reference.__all__}
+"""Layers that compute in floating point with the numbers that codes stand for."""
+
 WEIGHTED: tuple[type, ...] = (*_WEIGHTED, *_TRAINED)
 """Layers whose weight and output are quantized."""
 
-OBSERVED: tuple[type, ...] = (*WEIGHTED, *_COMPUTED, QuantStub, functional_modules.FloatFunctional)
-"""Layers whose output is observed."""
+OBSERVED: tuple[type, ...] = (
+    *WEIGHTED, *_COMPUTED, QuantStub, functional_modules.FloatFunctional, qat_dynamic.Linear
+)  # fmt: skip
+"""Layers that are observed: their output, and the input of those that become dynamic."""
 
 
 def get_default_static_quant_module_mappings() -> Mapping:
     """Return what each layer becomes by calibration, or by training with fake quantization."""
     return dict(_STATIC)
+
+
+def get_default_static_quant_reference_module_mappings() -> Mapping:
+    """Return what each layer becomes that has codes and computes in floating point."""
+    return {QuantStub: quantized.Quantize, DeQuantStub: quantized.DeQuantize, **_REFERENCE}
 
 
 def get_embedding_static_quant_module_mappings() -> Mapping:
@@ -154,6 +184,16 @@ def get_embedding_qat_module_mappings() -> Mapping:
 def get_default_dynamic_quant_module_mappings() -> Mapping:
     """Return what each layer becomes where only weights are quantized ahead."""
     return dict(_DYNAMIC)
+
+
+def rectified(kind: type) -> Any:
+    """Return in what a layer is joined with its rectifier in floating point; None for one that ends in none."""
+    return _RECTIFIED.get(kind)
+
+
+def reference_of(kind: type) -> Any:
+    """Return what a layer becomes that only rounds its weight; None for one without a weight."""
+    return _REFERENCE.get(kind)
 
 
 def get_default_qconfig_propagation_list() -> set[type]:
@@ -215,5 +255,6 @@ PARTS_IN_CODES: Mapping = {
 """What these become; the parts of others become codes by themselves."""
 
 DEFAULT_STATIC_QUANT_MODULE_MAPPINGS = get_default_static_quant_module_mappings()
+DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS = get_default_static_quant_reference_module_mappings()
 DEFAULT_QAT_MODULE_MAPPINGS = get_default_qat_module_mappings()
 DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS = get_default_dynamic_quant_module_mappings()

@@ -35,6 +35,21 @@ _serial = itertools.count()
 _observing: contextvars.ContextVar[bool] = contextvars.ContextVar("workbench_observing", default=True)
 
 
+def _single(array: Array) -> Array:
+    """Return values as float32, whose statistics are kept: what it does not reach is infinite there.
+
+    Raises `QuantizationError` for complex values.
+    """
+    if array.dtype.kind == "c":
+        raise QuantizationError(
+            f"{array.dtype.name} values have no order, so no range: observe x.real and x.imag, or x.abs()"
+        )
+    if array.dtype.itemsize <= 4 and array.dtype.kind == "f":
+        return array
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32)
+
+
 @contextmanager
 def unobserved() -> Iterator[None]:
     """Call prepared models in this block, in this thread, without their observers taking note."""
@@ -213,8 +228,7 @@ class ObserverBase(Module):
         # What is traced has no values yet, and codes have a range already.
         array = x.payload
         if self.observing and type(array) is np.ndarray and array.size:
-            # Statistics are those of float32, in which bfloat16 and whole numbers have their place.
-            self._note(x, self.observe, array if array.dtype.kind == "f" else array.astype(np.float32))
+            self._note(x, self.observe, _single(array))
         return x
 
     def _note(self, x: Any, observe: Callable[..., None], *values: Array) -> None:

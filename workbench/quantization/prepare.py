@@ -23,7 +23,7 @@ from workbench.quantization.layer_observers import (
 )
 from workbench.quantization.mappings import MADE_OF_PARTS
 from workbench.quantization.observer_base import ObserverBase
-from workbench.quantization.qconfig import QConfig, get_default_qconfig
+from workbench.quantization.qconfig import QConfig, get_default_qconfig, is_memoryless
 from workbench.quantization.qconfig_mapping import QConfigMapping
 from workbench.quantization.quantized.boundary import QuantizedModule
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper
@@ -99,10 +99,12 @@ def _configured(model: Any, mapping: QConfigMapping) -> Any:
 
 
 def _with_stubs(model: Any) -> Any:
-    """Return `model` with a stub at its input, unless it has one."""
-    return (
-        model if any(isinstance(module, QuantStub) for module in model.modules()) else _with_boundary(model)
-    )
+    """Return `model` with a stub at its input, unless it has one, or all of it becomes dynamic."""
+    parts = [*model.modules()]
+    configs = [one.qconfig for one in parts if one.__dict__.get("qconfig") is not None]
+    if any(isinstance(one, QuantStub) for one in parts) or (configs and all(map(is_memoryless, configs))):
+        return model
+    return _with_boundary(model)
 
 
 def observed(model: Any) -> Any:

@@ -24,7 +24,8 @@ __all__ = [
     "default_reuse_input_qconfig", "default_symmetric_qnnpack_qat_qconfig", "default_symmetric_qnnpack_qconfig",
     "default_weight_only_qconfig", "float16_dynamic_qconfig", "float16_static_qconfig",
     "float_qparams_weight_only_qconfig", "float_qparams_weight_only_qconfig_4bit", "get_default_qat_qconfig",
-    "get_default_qconfig", "per_channel_dynamic_qconfig", "per_token_dynamic_qconfig", "qconfig_equals",
+    "get_default_qconfig", "is_memoryless", "per_channel_dynamic_qconfig", "per_token_dynamic_qconfig",
+    "qconfig_equals",
 ]  # fmt: skip
 
 Factory = Callable[..., Any]
@@ -51,6 +52,13 @@ class QConfig(_Pair):
                 "Use MyObserver.with_args(x=1) to override arguments to constructor if needed"
             )
         return super().__new__(cls, activation, weight)
+
+
+def is_memoryless(config: Any) -> bool:
+    """Say whether what a qconfig has for activations sees a range anew in each batch: that of what becomes dynamic."""
+    made = config.activation()
+    watching = getattr(made, "activation_post_process", made)
+    return getattr(watching, "averaging_constant", None) == 1
 
 
 QConfigAny = QConfig | None

@@ -14,7 +14,7 @@ from workbench.base.errors import QuantizationError
 from workbench.base.public import words
 from workbench.core import dispatch
 from workbench.core.value import Value
-from workbench.fx import GraphModule, Interpreter, Node, Tracer, from_graph
+from workbench.fx import GraphModule, Node, Tracer, from_graph
 from workbench.graph import Graph as HouseGraph
 from workbench.graph import trace as graph_trace
 from workbench.nn import Module
@@ -37,6 +37,7 @@ from workbench.quantization.graph_mode.observing import (
     kept_plan,
     plan,
 )
+from workbench.quantization.graph_mode.referring import to_reference
 from workbench.quantization.graph_mode.special_parts import (
     check_parts,
     convert_parts,
@@ -45,13 +46,15 @@ from workbench.quantization.graph_mode.special_parts import (
     state_borders,
 )
 from workbench.quantization.graph_mode.statements import Statement, statements
+from workbench.quantization.graph_mode.writes import FirstRun, without_writes
 from workbench.quantization.mappings import get_default_qat_module_mappings
 from workbench.quantization.prepare import check
 from workbench.quantization.qconfig import QConfig
 from workbench.quantization.qconfig_mapping import QConfigMapping
 
 __all__ = [
-    "ConvertCustomConfig", "FuseCustomConfig", "PrepareCustomConfig", "convert_fx", "fuse_fx", "prepare_fx",
+    "ConvertCustomConfig", "FuseCustomConfig", "PrepareCustomConfig", "convert_fx", "convert_to_reference_fx",
+    "fuse_fx", "prepare_fx",
     "prepare_qat_fx",
 ]  # fmt: skip
 
@@ -117,27 +120,16 @@ def _examples(example_inputs: Any) -> tuple[Any, ...]:
     return found
 
 
-class _Shapes(Interpreter):
-    """Runs a graph and keeps how many dims each value has."""
-
-    def run_node(self, n: Node) -> Any:
-        """Run one node."""
-        result = super().run_node(n)
-        self.dims[n] = getattr(result, "ndim", 0)
-        return result
-
-    def __init__(self, module: GraphModule) -> None:
-        super().__init__(module)
-        self.dims: dict[Node, int] = {}
-
-
 def _as_layers(module: GraphModule, inputs: tuple[Any, ...]) -> None:
-    run = _Shapes(module)
+    run = FirstRun(module)
     training = module.training
     module.eval()
     with dispatch.no_grad():
-        run.run(*inputs)
-    as_layers(module.train(training), run.dims)
+        # Copies: what a model writes into what it is given is no example's.
+        run.run(*(one.clone() if isinstance(one, Value) else one for one in inputs))
+    module.train(training)
+    without_writes(module, run.writes)
+    as_layers(module, run.dims)
 
 
 def as_mapping(given: Any) -> QConfigMapping:
@@ -324,17 +316,8 @@ def fuse_fx(
     return module
 
 
-def convert_fx(
-    graph_module: Any,
-    convert_custom_config: ConvertCustomConfig | dict[str, Any] | None = None,
-    _remove_qconfig: bool = True,
-    qconfig_mapping: Any = None,
-    backend_config: BackendConfig | None = None,
-) -> GraphModule:
-    """Return the integer form of a prepared and calibrated, or trained, graph; `graph_module` stays.
-
-    Raises `QuantizationError`, and names the values, where observers have seen nothing, and for what was not prepared.
-    """
+def _ready(graph_module: Any, convert_custom_config: Any) -> ConvertCustomConfig:
+    """Return what is special about single parts; raise `QuantizationError` for what cannot be converted."""
     if not is_prepared(graph_module):
         raise QuantizationError(
             "convert_fx takes what prepare_fx or prepare_qat_fx returned: prepare the model first"
@@ -346,12 +329,57 @@ def convert_fx(
             f"the prepared model has no attribute {absent[0]!r}: name it in PrepareCustomConfig, too"
         )
     check_calibrated(graph_module)
+    return special
+
+
+def convert_fx(
+    graph_module: Any,
+    convert_custom_config: ConvertCustomConfig | dict[str, Any] | None = None,
+    _remove_qconfig: bool = True,
+    qconfig_mapping: Any = None,
+    backend_config: BackendConfig | None = None,
+) -> GraphModule:
+    """Return the integer form of a prepared and calibrated, or trained, graph; `graph_module` stays.
+
+    Raises `QuantizationError`, and names the values, where observers have seen nothing, and for what was not prepared.
+    """
+    special = _ready(graph_module, convert_custom_config)
     module: GraphModule = copy.deepcopy(graph_module).eval()
     convert_parts(module, special, convert_fx)
     to_codes(module, kept_plan(module))
     calibration = getattr(graph_module, "calibration", None)
     if calibration is not None:
         calibration.finish()
+    return module
+
+
+def convert_to_reference_fx(
+    graph_module: Any,
+    convert_custom_config: ConvertCustomConfig | dict[str, Any] | None = None,
+    _remove_qconfig: bool = True,
+    qconfig_mapping: Any = None,
+    backend_config: BackendConfig | None = None,
+) -> GraphModule:
+    """Return a prepared and calibrated, or trained, graph in floating point that rounds where there would be codes.
+
+    Each value that becomes codes goes through ``quantize_per_tensor`` and ``dequantize``, with scale and zero point as
+    attributes of the graph, and layers with a weight become those of `quantized.reference`: what another backend reads
+    to make its own. It gives what `convert_fx` gives, but for sums whose rounding falls on the other side of a half.
+
+    Raises `QuantizationError` as `convert_fx` does, and for modules of one's own that take codes.
+
+    >>> import workbench as wb
+    >>> model = wb.nn.Sequential(wb.nn.Linear(4, 3), wb.nn.ReLU()).eval()
+    >>> prepared = prepare_fx(model, wb.quantization.get_default_qconfig_mapping(), (wb.ones(1, 4),))
+    >>> _ = prepared(wb.rand(8, 4))
+    >>> reference = convert_to_reference_fx(prepared)
+    >>> type(reference.get_submodule("0")[0]).__module__
+    'workbench.quantization.quantized.reference.layers'
+    """
+    special = _ready(graph_module, convert_custom_config)
+    module: GraphModule = copy.deepcopy(graph_module).eval()
+    convert_parts(module, special, convert_to_reference_fx)
+    to_reference(module, kept_plan(module))
     return module
 
 

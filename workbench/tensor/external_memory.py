@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base import dlpack
-from workbench.base.dtypes import as_dtype, get_default_dtype
+from workbench.base.dtypes import as_dtype, get_default_dtype, plain_dtype
 from workbench.base.errors import DeviceError
 from workbench.core.backend import device_of, find
 from workbench.core.lending import lend
@@ -86,7 +86,7 @@ def frombuffer(
     >>> frombuffer(bytearray([1, 0, 2, 0]), dtype="int16")
     tensor([1, 2], dtype=workbench.int16)
     """
-    target = as_dtype(dtype).numpy
+    target = plain_dtype(dtype).numpy
     try:
         view = memoryview(buffer)
     except TypeError:

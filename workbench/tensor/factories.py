@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.base import dlpack
 from workbench.base.dims import MAXIMUM_DIMS, check_names, near_miss
-from workbench.base.dtypes import as_dtype, converted, get_default_dtype, number_dtype, promote
+from workbench.base.dtypes import as_dtype, converted, get_default_dtype, number_dtype, plain_dtype, promote
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.memory_formats import check_pinned
 from workbench.base.numbers import check_range, fitted, number
@@ -108,7 +108,7 @@ def tensor(
         data = array_by_protocol(data)
     array = _array_of(data, dtype)
     if dtype is not None:
-        target = as_dtype(dtype).numpy
+        target = plain_dtype(dtype).numpy
         if not hasattr(data, "shape") or isinstance(data, np.generic):
             check_range("tensor", array, target)  # what an array or a tensor has wraps, as a cast does
         with np.errstate(over="ignore", invalid="ignore"):
@@ -336,7 +336,7 @@ def _filled(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable
         requires_grad: bool = False,
         **dims: int,
     ) -> Tensor:
-        target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+        target = (get_default_dtype() if dtype is None else plain_dtype(dtype)).numpy
         if not dims and names is None and device is None:
             made = _filled_new(size, target, number)
             if made is not None:
@@ -403,7 +403,7 @@ def full(
     made = isinstance(fill_value, SymbolicFloat)
     value = fill_value if made else scalar("full", "fill_value", fill_value)
     kind = float if made else int if isinstance(value, SymbolicSize) else type(value)
-    target = (number_dtype(kind) if dtype is None else as_dtype(dtype)).numpy
+    target = (number_dtype(kind) if dtype is None else plain_dtype(dtype)).numpy
     if OPEN and creation.is_symbolic(*sizes, value):
         return settled(creation.filled(sizes, value, target), names, requires_grad, device)
     return finish(np.full(sizes, fitted("full", plain(value), target), target), names, requires_grad, device)
@@ -483,7 +483,7 @@ def eye(
         if one is not None and one < 0:
             raise DimensionError(f"eye: a size must be non-negative, got {one}", op="eye")
     check_memory("eye", (n, n if m is None else m))
-    target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    target = (get_default_dtype() if dtype is None else plain_dtype(dtype)).numpy
     if OPEN and creation.is_symbolic(n, m):
         return settled(creation.eye(n, n if m is None else m, target), names, False, device)
     return finish(np.eye(n, m, dtype=np.float32).astype(target), names, False, device)
@@ -509,7 +509,7 @@ def empty_strided(
             op="empty_strided",
         )
     reach = 1 + sum((one - 1) * step for one, step in zip(sizes, stride, strict=True) if one)
-    target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    target = (get_default_dtype() if dtype is None else plain_dtype(dtype)).numpy
     return finish(see(np.empty(max(reach, 0), target), 0, sizes, tuple(stride)), None, False, device)
 
 

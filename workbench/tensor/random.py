@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import broadcast_sizes
-from workbench.base.dtypes import as_dtype, get_default_dtype
+from workbench.base.dtypes import as_dtype, get_default_dtype, plain_dtype
 from workbench.base.errors import DimensionError
 from workbench.base.random import Generator
 from workbench.base.symbolic_size import SymbolicSize, whole
@@ -53,7 +53,7 @@ def _has_numbers(value: Any) -> bool:
 
 
 def _type(dtype: DTypeLike | None) -> np.dtype[Any]:
-    found: np.dtype[Any] = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    found: np.dtype[Any] = (get_default_dtype() if dtype is None else plain_dtype(dtype)).numpy
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import as_dtype, get_default_dtype, number_dtype
+from workbench.base.dtypes import as_dtype, get_default_dtype, number_dtype, plain_dtype
 from workbench.base.numbers import fitted
 from workbench.base.size_guards import OPEN
 from workbench.base.sizes import check_memory
@@ -72,7 +72,7 @@ def arange(
         raise ValueError(f"arange: unsupported range: from {low} to {high} by {step}")
     check_memory("arange", (math.ceil((high - low) / step),))
     whole = all(isinstance(one, int | np.integer) for one in (low, high, step))
-    target = (number_dtype(int if whole else float) if dtype is None else as_dtype(dtype)).numpy
+    target = (number_dtype(int if whole else float) if dtype is None else plain_dtype(dtype)).numpy
     # Counted in float64 first: in fewer digits the steps would not be even.
     return finish(np.arange(low, high, step).astype(target), names, False, device)
 
@@ -128,7 +128,7 @@ def _ends(op: str, start: Any, end: Any, steps: Any, dtype: Any) -> tuple[Any, A
     check_memory(op, (count,))
     kind = complex if isinstance(low, complex) or isinstance(high, complex) else float
     size = count if isinstance(count, SymbolicSize) else int(count)
-    return low, high, size, (number_dtype(kind) if dtype is None else as_dtype(dtype)).numpy
+    return low, high, size, (number_dtype(kind) if dtype is None else plain_dtype(dtype)).numpy
 
 
 @creating()
@@ -180,5 +180,5 @@ def range(
         )
     count = math.floor((high - low) / step) + 1
     check_memory("range", (count,))
-    target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    target = (get_default_dtype() if dtype is None else plain_dtype(dtype)).numpy
     return finish((low + np.arange(count) * step).astype(target), None, False, device)

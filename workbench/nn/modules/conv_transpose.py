@@ -49,12 +49,13 @@ class ConvTransposeNd(ConvNd):
 
     def forward(self, input: Any, output_size: Sequence[int] | None = None) -> Any:
         """Spread a batch, or one example without the dim N; `output_size` decides among the sizes that are possible."""
+        return self._spread(input, self.weight, output_size)
+
+    def _spread(self, input: Any, weight: Any, output_size: Sequence[int] | None) -> Any:
         check_layout(type(self).__name__, input, self.spatial)
         extra = self.output_padding if output_size is None else self._extra_for(input, output_size)
         spread = getattr(functional, f"conv_transpose{self.spatial}d")
-        return spread(
-            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
-        )
+        return spread(input, weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
 
     def _extra_for(self, input: Any, output_size: Sequence[int]) -> Sizes:
         """Return the output padding that gives the size asked for."""

@@ -200,13 +200,16 @@ class RNNBase(Module):
         output, last = through_packed(input, given, run)
         return output, last if self.mode == "LSTM" else last[0]
 
+    def _weights(self) -> list[list[Any]]:
+        """Return what each layer and direction computes with."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
     def _through(
         self, input: Any, given: tuple[Any, ...] | None, batch_sizes: tuple[int, ...] | None
     ) -> tuple[Any, tuple[Any, ...]]:
         """Go through the layers; return the output, and the last states stacked."""
-        weights = [[getattr(self, name) for name in names] for names in self._all_weights]
         return through_layers(
-            self.mode, input, given, weights,
+            self.mode, input, given, self._weights(),
             biases=self.bias, dropout=self.dropout, train=self.training,
             directions=2 if self.bidirectional else 1, batch_sizes=batch_sizes,
         )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.quantized_array import QuantizedArray
 from workbench.core.contribution import CHOSEN
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import PREDICATE
@@ -237,18 +238,21 @@ def allclose(
 
 @offered()
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Say whether two tensors have the same names, sizes and values.
+    """Say whether two tensors have the same names, sizes and values; codes also the same scale and zero point.
 
     >>> import workbench as wb
     >>> x = wb.tensor([1.0, 2.0], names=("C",))
     >>> wb.equal(x, x), wb.equal(x, x.rename(None))
     (True, False)
     """
-    return (
-        _names(input) == _names(other)
-        and input.shape == other.shape
-        and bool(np.array_equal(numbers(input), numbers(other)))
-    )
+    if _names(input) != _names(other) or input.shape != other.shape:
+        return False
+    a, b = numbers(input), numbers(other)
+    if isinstance(a, QuantizedArray) or isinstance(b, QuantizedArray):
+        if not (isinstance(a, QuantizedArray) and isinstance(b, QuantizedArray) and a.same_map(b)):
+            return False
+        a, b = a.codes, b.codes
+    return bool(np.array_equal(a, b))
 
 
 def _names(value: Value) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from workbench.base.dtypes import TYPE_WORDS, as_dtype, converted
+from workbench.base.dtypes import TYPE_WORDS, converted, plain_dtype
 from workbench.base.errors import DeviceError
 from workbench.base.memory_formats import MemoryFormat
 from workbench.core import sparse_indexing
@@ -141,7 +141,7 @@ def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor
 
 def to(input: Any, dtype: Any) -> Tensor:
     """Cast to another data type; a tensor that has it already is returned as it is. Names and sizes pass through."""
-    target = as_dtype(dtype).numpy
+    target = plain_dtype(dtype).numpy
     return input if input.payload.dtype == target else TO(input, dtype=target)
 
 

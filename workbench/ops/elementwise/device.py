@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.base.devices import Device
-from workbench.base.dtypes import as_dtype, is_dtype
+from workbench.base.dtypes import as_dtype, is_dtype, plain_dtype
 from workbench.base.memory_formats import MemoryFormat
 from workbench.core.backend import device_of, move
 from workbench.core.batch_rules import as_it_is
@@ -100,8 +100,8 @@ def to(
         elif target is not None and not isinstance(target, bool):
             dtype = target
     result = input
-    if dtype is not None and as_dtype(dtype).numpy != result.payload.dtype:
-        result = ops.to(result, dtype=as_dtype(dtype).numpy)
+    if dtype is not None and as_dtype(dtype) is not as_dtype(input.payload.dtype):
+        result = ops.to(result, dtype=plain_dtype(dtype).numpy)
     if device is not None and move(result.payload, device) is not result.payload:
         result = TO_DEVICE(result, device=Device(device))
     alone = copy and result is input

@@ -6,7 +6,9 @@ for the other order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
@@ -48,12 +50,18 @@ def along(values: Any, axis: int, ndim: int) -> Any:
 
 def _codes(x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int, dtype: DType) -> Any:
     """clamp(rne(x·(1/s) + z)) in float32; NaN becomes the greatest code."""
-    if x.dtype != np.float32:
-        name = as_dtype(x.dtype).name
+    _single(x.dtype)
+    return to_codes(x, scale, zero_point, qmin, qmax, dtype)
+
+
+def _single(dtype: Any) -> Any:
+    """Return float32, and refuse any other type; those of 16 bits, too, which ops widen where nobody says otherwise."""
+    if dtype != np.float32:
+        name = as_dtype(dtype).name
         raise DTypeError(
             f"Quantize only works on Float Tensor, got {TYPE_WORDS.get(name, name)}; try x.float()"
         )
-    return to_codes(x, scale, zero_point, qmin, qmax, dtype)
+    return dtype
 
 
 def _quantize_per_tensor(
@@ -108,7 +116,8 @@ def channel_dims(x: Dims, *, axis: int, scales: tuple[float, ...], **params: Any
     return x
 
 
-_TYPE = DTypeRule("the quantized type asked for", None, lambda dtype, params: params["dtype"])
+_TYPE = DTypeRule("the quantized type asked for", _single, lambda dtype, params: params["dtype"])
+_GROUP_TYPE = replace(_TYPE, common=None)
 _U8 = {"scale": 0.05, "zero_point": 30, "qmin": 0, "qmax": 255, "dtype": quint8}
 _S8 = {"scales": (0.02, 0.5, 1.0), "zero_points": (0, 3, -4), "qmin": -128, "qmax": 127, "dtype": qint8}
 
@@ -134,7 +143,10 @@ QUANTIZE_PER_TENSOR = Op(
         Sample((_float(40, 50),), {**_U8, "dtype": qint8, "qmin": -64, "qmax": 63}),
         Sample((_float(0, 3),), {**_U8, "dtype": qint32, "qmin": -(2**31), "qmax": 2**31 - 1}),
     ],
-    bad=lambda: [BadInput((grid(3, 4),), _U8, DTypeError, "only works on Float Tensor, got Double")],
+    bad=lambda: [
+        BadInput((grid(3, 4),), _U8, DTypeError, "only works on Float Tensor, got Double"),
+        BadInput((grid(3, 4).astype(np.float16),), _U8, DTypeError, "only works on Float Tensor, got Half"),
+    ],
     kernel=_compiled("quantize_per_tensor", ("scale", "zero_point")),
 )
 
@@ -194,7 +206,7 @@ QUANTIZE_PER_GROUP = Op(
     equation="q[…, k] = clamp(rne(x[…, k]·(1/s[…, k // g]) + z[…, k // g]), qmin, qmax)",
     dims=_group_dims,
     rule="names and sizes pass through; scales and zero points have one entry a group in the last dim",
-    dtype=_TYPE,
+    dtype=_GROUP_TYPE,
     forward=_quantize_per_group,
     vjp=STEPS,
     saves=Saves(output=False),
@@ -309,6 +321,21 @@ def _check_zero(zero: int, low: int, high: int, op: str) -> None:
         raise QuantizationError(f"{op} zero_point {zero} is below lower bound {low}.")
 
 
+def _whole(zero_point: Any) -> int:
+    """Return a zero point as the whole number that it is."""
+    zero = float(zero_point)
+    if not zero.is_integer():
+        raise QuantizationError(f"a zero point is a code, a whole number, and {zero:.6g} was given")
+    return int(zero_point)
+
+
+def _check_scales(scales: Sequence[float]) -> None:
+    """Refuse what is no step between numbers: zero, what is negative, NaN and infinity."""
+    for scale in scales:
+        if not 0 < scale < math.inf:
+            raise QuantizationError(f"a scale is a finite number above 0, and {scale} was given")
+
+
 def _range(dtype: DType, quant_min: int | None, quant_max: int | None) -> tuple[int, int]:
     least, most = code_range(dtype)
     low, high = least if quant_min is None else quant_min, most if quant_max is None else quant_max
@@ -374,11 +401,10 @@ def quantize_per_tensor(
 
 
 def _per_tensor(input: Any, scale: Any, zero_point: Any, kind: DType, low: int, high: int) -> Tensor:
-    zero = int(zero_point)
+    zero, step = _whole(zero_point), float(scale)
     _check_zero(zero, *code_range(kind), "quantize_tensor_per_tensor_affine")
-    return ops.quantize_per_tensor(
-        input, scale=float(scale), zero_point=zero, qmin=low, qmax=high, dtype=kind
-    )
+    _check_scales((step,))
+    return ops.quantize_per_tensor(input, scale=step, zero_point=zero, qmin=low, qmax=high, dtype=kind)
 
 
 @offered("Tensor", name="quantize_per_tensor")
@@ -490,6 +516,7 @@ def quantize_per_channel(
         for zero in zeros:
             _check_zero(zero, *code_range(kind), "quantize_tensor_per_channel_affine")
     steps = tuple(float(one) for one in listed(scales))
+    _check_scales(steps)
     if len(zeros) != len(steps):
         raise QuantizationError(
             f"{len(steps)} scales and {len(zeros)} zero points: give one of each a channel"
@@ -516,6 +543,7 @@ def quantize_per_group(
     >>> q.dequantize().tolist(), q.qscheme()
     ([[1.0, 2.0, 10.0, 20.0]], workbench.per_group_affine)
     """
+    _single(input.payload.dtype)
     kind = check_type(dtype)
     zeros = np.asarray(listed(zero_points))
     if zeros.dtype.kind in "iu":

@@ -19,7 +19,15 @@ from workbench.quantization.mappings import (
 from workbench.quantization.observed import float_layer, observer_of, seen_nothing
 from workbench.quantization.observer_base import ObserverBase
 
-__all__ = ["check_calibrated", "range_of", "to_codes", "uncalibrated", "watch_weights", "watchers"]
+__all__ = [
+    "check_calibrated",
+    "range_of",
+    "show_weight",
+    "to_codes",
+    "uncalibrated",
+    "watch_weights",
+    "watchers",
+]
 
 
 def watchers(module: GraphModule) -> dict[Node, Any]:
@@ -70,10 +78,10 @@ def watch_weights(module: GraphModule, made: Plan) -> None:
                 "wb.quantization.default_qconfig"
             )
         layer.weight_post_process = config.weight()
-        _show_weight(layer)
+        show_weight(layer)
 
 
-def _show_weight(layer: Any) -> None:
+def show_weight(layer: Any) -> None:
     """Show a weight, as it is now, to its observer; what that saw before is forgotten."""
     weight = float_layer(layer).weight.detach()
     if hasattr(layer, "weight_fake_quant"):
@@ -103,7 +111,7 @@ def to_codes(module: GraphModule, made: Plan) -> dict[str, str]:
             sources[path] = str(node.meta[OBSERVER])
             layer: Any = module.get_submodule(path)
             layer.activation_post_process = module.get_submodule(sources[path])
-            _show_weight(layer)
+            show_weight(layer)
             module.set_submodule(path, table[type(layer)].from_float(layer))
     for node, one in watching.items():
         (value,) = node.args

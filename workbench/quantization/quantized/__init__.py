@@ -65,5 +65,11 @@ PYTORCH_FILES = ("modules",)
 
 
 __getattr__, __dir__ = words(
-    __name__, __all__, files=PYTORCH_FILES, later={"dynamic": "workbench.quantization.quantized.dynamic"}
+    __name__,
+    __all__,
+    files=PYTORCH_FILES,
+    later={
+        "dynamic": "workbench.quantization.quantized.dynamic",
+        "reference": "workbench.quantization.quantized.reference",
+    },
 )

@@ -16,11 +16,21 @@ from workbench.quantization.quantized.layers import quantize_weight
 from workbench.quantization.quantized.repacked import PackedLinear
 from workbench.tensor import Tensor
 
-__all__ = ["Linear", "LinearReLU", "affine", "linear_on_codes", "weight_codes"]
+__all__ = ["Linear", "LinearReLU", "affine", "floats_of", "linear_on_codes", "weight_codes"]
 
 _MOST = {False: 127, True: 255}
 """The greatest code of what comes in, without and with a scale for each row: one for all of it leaves a bit out, as
 PyTorch does, whose kernels add pairs of products in 16 bits; rows have all 8 bits, ours add in 32."""
+
+
+def floats_of(x: Any) -> Any:
+    """Return what comes in as float32; raise `QuantizationError` for codes, whole numbers and complex ones."""
+    if not x.dtype.is_floating_point:
+        raise QuantizationError(
+            f"a dynamically quantized layer takes floating point values, and got {x.dtype.name}: it quantizes them "
+            "itself, so leave QuantStub away"
+        )
+    return x if x.payload.dtype == np.float32 else x.float()
 
 
 def linear_on_codes(x: Any, weight: Any, bias: Any, token: bool = False) -> Any:
@@ -28,13 +38,7 @@ def linear_on_codes(x: Any, weight: Any, bias: Any, token: bool = False) -> Any:
 
     With `token` each row of x has one, so that it does not depend on the others.
     """
-    values = x.payload
-    if getattr(values.dtype, "kind", None) != "f":
-        raise QuantizationError(
-            "a dynamically quantized layer takes floating point values, and got "
-            f"{getattr(values.dtype, 'name', values.dtype)}: it quantizes them itself, so leave QuantStub away"
-        )
-    floats = x if values.dtype == np.float32 else x.float()
+    floats = floats_of(x)
     operands = (floats, weight) if bias is None else (floats, weight, bias)
     return QUANTIZED_LINEAR_DYNAMIC(*operands, by_row=token, highest=_MOST[token], relu=False)
 

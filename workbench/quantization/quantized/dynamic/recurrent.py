@@ -12,7 +12,7 @@ from workbench.nn.utils.rnn import PackedSequence
 from workbench.ops.nn.recurrent.steps import steps_of
 from workbench.ops.quantized.recurrent import recurrent_dynamic
 from workbench.ops.shape.join import cat, stack
-from workbench.quantization.quantized.dynamic.linear import affine, weight_codes
+from workbench.quantization.quantized.dynamic.linear import affine, floats_of, weight_codes
 from workbench.tensor import Tensor
 from workbench.tensor.factories import zeros
 
@@ -104,6 +104,7 @@ class _Layers(_Coded):
             raise QuantizationError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"
             )
+        x = floats_of(x)
         ways = 2 if self.bidirectional else 1
         if not self.token and self.weight_ih_l0.dtype is qint8:
             # One program for all steps; what it quantizes is what `_run` quantizes.
