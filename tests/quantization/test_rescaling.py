@@ -200,6 +200,46 @@ def test_smoothing_takes_the_part_it_is_told() -> None:
         np.testing.assert_allclose(np.abs(none[1].weight.detach().numpy()).max(0), 1, rtol=1e-5)
 
 
+class _Behind(nn.Module):
+    """A block that normalises behind its sums, as BERT does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(16), nn.LayerNorm(16)
+        self.wide, self.narrow = nn.Linear(16, 32), nn.Linear(32, 16)
+
+    def forward(self, x: Any) -> Any:
+        x = self.norm1(x)
+        return self.norm2(x + self.narrow(F.gelu(self.wide(x))))
+
+
+def test_a_block_that_normalises_behind_its_sums_divides_what_layers_take() -> None:
+    wb.manual_seed(0)
+    model, x = _Behind().eval(), wb.randn(8, 20, 16)
+    with wb.no_grad():
+        model.norm1.weight[3], model.norm1.weight[9] = 60.0, -45.0
+    with pytest.raises(
+        wb.QuantizationError, match="divide_inputs=True has linear layers divide what they take"
+    ):
+        q.smooth(model, [x])
+    even = q.smooth(model, [x], alpha=0.8, divide_inputs=True)
+    assert [type(one).__name__ for one in (even.wide, even.narrow)] == ["Divided", "Divided"]
+    y = wb.randn(3, 11, 16)
+    with wb.no_grad():
+        exact = model(y)
+        assert q.sqnr(exact, even(y)) > 100
+
+    def loses(one: Any) -> float:
+        prepared = q.prepare_fx(
+            one, q.QConfigMapping().set_object_type(nn.Linear, q.get_default_qconfig("onednn")), (x,)
+        )
+        with wb.no_grad():
+            prepared(x)
+            return q.sqnr(exact, q.convert_fx(prepared)(y))
+
+    assert loses(even) > loses(model) + 6
+
+
 def test_what_cannot_be_smoothed_is_refused() -> None:
     x = wb.rand(2, 4)
     model = nn.Sequential(nn.LayerNorm(4), nn.Linear(4, 2))

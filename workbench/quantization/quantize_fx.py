@@ -73,6 +73,8 @@ class _LeafTracer(Tracer):
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Say whether a module is called whole."""
+        if getattr(m, "traced_through", False):
+            return False
         named = module_qualified_name in self.names or isinstance(m, self.types)
         return named or super().is_leaf_module(m, module_qualified_name)
 
