@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -201,3 +202,42 @@ def test_what_was_not_preserved_is_said(x: Any) -> None:
         wb.QuantizationError, match="has no attribute 'classes': name it in PrepareCustomConfig, too"
     ):
         converted(net, x, None, ConvertCustomConfig().set_preserved_attributes(["classes"]))
+
+
+class _Beside(wb.nn.Module):
+    """A sum in floating point beside layers in codes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.wide, self.narrow = wb.nn.LayerNorm(16), wb.nn.Linear(16, 32), wb.nn.Linear(32, 16)
+
+    def forward(self, x: Any) -> Any:
+        x = self.norm(x)
+        return x + self.narrow(wb.nn.functional.gelu(self.wide(x)))
+
+
+def test_what_takes_no_codes_takes_values_and_layers_give_their_sums() -> None:
+    wb.manual_seed(0)
+    model, x = _Beside().eval(), wb.randn(8, 20, 16)
+    model.norm.weight.data[3] = 40.0
+    mapping = q.QConfigMapping().set_object_type(wb.nn.Linear, q.get_default_qconfig("onednn"))
+    found = {}
+    for floating in (False, True):
+        custom = q.PrepareCustomConfig().set_float_results(floating)
+        assert q.PrepareCustomConfig.from_dict(custom.to_dict()) == custom
+        prepared = q.prepare_fx(model, mapping, (x,), custom)
+        with wb.no_grad():
+            prepared(x)
+            integer = q.convert_fx(prepared)
+            found[floating] = q.sqnr(model(x), integer(x))
+            np.testing.assert_allclose(
+                wb.compile(integer)(x).numpy(), integer(x).numpy(), rtol=1e-4, atol=1e-4
+            )
+            np.testing.assert_allclose(
+                q.convert_to_reference_fx(prepared)(x).numpy(), integer(x).numpy(), rtol=1e-4, atol=1e-4
+            )
+        assert ("float results" in repr(integer.wide)) is floating
+        # The sum reads the norm itself: its outlier would cost all others their digits.
+        (added,) = (node for node in integer.graph.nodes if node.name == "add")
+        assert next(one.name for one in added.all_input_nodes) == "norm"
+    assert found[True] > found[False]

@@ -118,6 +118,16 @@ class PrepareCustomConfig(_Config):
         self.non_traceable_module_classes: list[type] = []
         self.input_quantized_indexes: list[int] = []
         self.output_quantized_indexes: list[int] = []
+        self.float_results = False
+
+    def set_float_results(self, float_results: bool = True) -> PrepareCustomConfig:
+        """Have linear layers whose results nothing takes as codes give them in floating point, right from their sums.
+
+        PyTorch's round them to codes first. In encoders whose sums and norms stay in floating point this is what costs
+        most.
+        """
+        self.float_results = float_results
+        return self
 
     def set_standalone_module_name(
         self,
@@ -189,6 +199,7 @@ class PrepareCustomConfig(_Config):
             "input_quantized_idxs": self.input_quantized_indexes,
             "output_quantized_idxs": self.output_quantized_indexes,
             "preserved_attributes": self.preserved_attributes,
+            "float_results": self.float_results,
         }
         return {key: value for key, value in said.items() if value}
 
@@ -233,6 +244,7 @@ PrepareCustomConfig._SETTERS = {
     "non_traceable_module_class": (PrepareCustomConfig.set_non_traceable_module_classes, _once),
     "input_quantized_idxs": (PrepareCustomConfig.set_input_quantized_indexes, _once),
     "output_quantized_idxs": (PrepareCustomConfig.set_output_quantized_indexes, _once),
+    "float_results": (PrepareCustomConfig.set_float_results, _once),
     "preserved_attributes": _KEPT,
 }
 ConvertCustomConfig._SETTERS = {

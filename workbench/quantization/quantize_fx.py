@@ -35,6 +35,7 @@ from workbench.quantization.graph_mode.observing import (
     is_prepared,
     keep_plan,
     kept_plan,
+    leave_floats,
     plan,
 )
 from workbench.quantization.graph_mode.referring import to_reference
@@ -234,6 +235,8 @@ def _prepared(
     said, chosen = _stated(module, inputs, backend)
     state_borders(said, special)
     made = plan(said, chosen)
+    if special.float_results:
+        leave_floats(module, made)
     if not any(
         own.way in ("layer", "computed") for node, own in said.items() if node in made.coded
     ) and not any(config is not None for config in chosen.values()):

@@ -9,8 +9,7 @@ from workbench.fx import GraphModule, Node
 from workbench.quantization import quantized
 from workbench.quantization.fake_quantize import FakeQuantize, FakeQuantizeBase
 from workbench.quantization.graph_mode.layers import new_path
-from workbench.quantization.graph_mode.observing import OBSERVER, Plan, forget_plan
-from workbench.quantization.graph_mode.special_parts import outputs_in_codes
+from workbench.quantization.graph_mode.observing import OBSERVER, Plan, forget_plan, results_in_codes
 from workbench.quantization.mappings import (
     TABLES,
     get_default_dynamic_quant_module_mappings,
@@ -18,6 +17,7 @@ from workbench.quantization.mappings import (
 )
 from workbench.quantization.observed import float_layer, observer_of, seen_nothing
 from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.quantized.boundary import QuantizedModule
 
 __all__ = [
     "check_calibrated",
@@ -105,8 +105,14 @@ def to_codes(module: GraphModule, made: Plan) -> dict[str, str]:
     for node in made.coded:
         if made.said[node].way != "layer":
             continue
-        codes.add(node)
         path = str(node.target)
+        if node in made.floating:
+            if not isinstance(module.get_submodule(path), QuantizedModule):
+                floating: Any = module.get_submodule(path)
+                show_weight(floating)
+                module.set_submodule(path, table[type(floating)].with_float_results(floating))
+            continue
+        codes.add(node)
         if path not in sources:
             sources[path] = str(node.meta[OBSERVER])
             layer: Any = module.get_submodule(path)
@@ -153,7 +159,7 @@ def _dequantize(module: GraphModule, made: Plan, codes: set[Node]) -> None:
         )
         if takes_codes or (node in codes and said is None):
             continue
-        kept = outputs_in_codes(node)
+        kept = results_in_codes(node)
         for one in [*node.all_input_nodes]:
             if one not in codes or one in kept:
                 continue

@@ -7,10 +7,13 @@ from typing import Any
 
 from workbench.base.dtypes import qint8, quint8
 from workbench.fx import GraphModule, Node
+from workbench.nn import Linear
 from workbench.quantization.graph_mode.layers import new_path
 from workbench.quantization.graph_mode.statements import Statement
+from workbench.quantization.intrinsic.modules import LinearReLU
 
 __all__ = [
+    "BORDER",
     "OBSERVER",
     "Plan",
     "forget_plan",
@@ -18,7 +21,10 @@ __all__ = [
     "is_prepared",
     "keep_plan",
     "kept_plan",
+    "leave_floats",
     "plan",
+    "results",
+    "results_in_codes",
 ]
 
 PLAN = "quantization"
@@ -27,8 +33,22 @@ PLAN = "quantization"
 _CLAMPS = frozenset({("relu",), ("hardtanh",), ("clamp",)})
 """What only cuts a range: codes for what lies beyond it would be codes that nobody reads."""
 
+BORDER = "results in codes"
+"""Under which name the meta of a graph's last node has the places of the results that stay codes."""
+
 OBSERVER = "observer"
 """Under which name a node's meta has the path of the observer whose scale its value gets."""
+
+
+def results(last: Node) -> list[Any]:
+    """Return what a graph's last node returns, one by one."""
+    (given,) = last.args
+    return list(given) if isinstance(given, tuple | list) else [given]
+
+
+def results_in_codes(node: Node) -> list[Any]:
+    """Return what a graph's last node returns as codes, where they are codes."""
+    return [results(node)[place] for place in node.meta.get(BORDER, ())]
 
 
 @dataclass
@@ -44,6 +64,8 @@ class Plan:
     clamped: dict[Node, Node] = field(default_factory=dict)
     """Layers whose values only a clamp takes, and that clamp: it is observed, and the layer has its scale."""
     groups: dict[Node, Node] = field(default_factory=dict)
+    floating: set[Node] = field(default_factory=set)
+    """Layers that take codes and give floating point values, from their sums."""
 
     def group(self, node: Node) -> Node:
         """Return the node that stands for all that share its scale and zero point."""
@@ -59,7 +81,7 @@ class Plan:
 
     def gives_codes(self, node: Node) -> bool:
         """Say whether a node's own result is codes, or becomes such."""
-        return node in self.coded and node not in self.inner
+        return node in self.coded and node not in self.inner and node not in self.floating
 
     def values(self, node: Node) -> list[Node]:
         """Return the nodes whose floating point values a node takes."""
@@ -75,6 +97,8 @@ class Plan:
         for node, said in self.said.items():
             taken = any(user in self.coded and not self._is_inner(node, user) for user in node.users)
             own = node in self.coded and said.way in ("layer", "computed") and node not in self.inner
+            if node in self.floating:
+                continue
             if said.floating and node.op != "get_attr" and (own or (taken and node not in self.coded)):
                 found.append(node)
         return found
@@ -116,6 +140,20 @@ def plan(said: dict[Node, Statement], configs: dict[Node, Any]) -> Plan:
                 made.join(taken[0], one)
             made.join(taken[0], node)
     return made
+
+
+def leave_floats(module: GraphModule, made: Plan) -> None:
+    """Have linear layers give floating point values where nothing takes their results as codes."""
+    calls: dict[str, list[Node]] = {}
+    for node in made.coded:
+        if made.said[node].way == "layer":
+            calls.setdefault(str(node.target), []).append(node)
+    for path, nodes in calls.items():
+        linear = isinstance(module.get_submodule(path), Linear | LinearReLU)
+        taken = any(user in made.coded or user.op == "output" for node in nodes for user in node.users)
+        clamped = any(node in made.clamped or node in made.inner for node in nodes)
+        if linear and not taken and not clamped:
+            made.floating.update(nodes)
 
 
 def _reach_moves(made: Plan, wanted: set[Node]) -> None:
@@ -186,7 +224,10 @@ def insert_observers(module: GraphModule, made: Plan) -> None:
         with module.graph.inserting_after(seen):
             watching = module.graph.call_module(held[group], (seen,))
         for user in [*seen.users]:
-            if user is not watching:
+            # What takes no codes takes a value that is none itself, and loses nothing: a sum beside a layer.
+            if user is not watching and (
+                seen in made.coded or user in made.coded or seen in results_in_codes(user)
+            ):
                 user.replace_input_with(seen, watching)
     for node in made.said:
         (behind,) = node.users if node in made.inner else (node,)
@@ -198,7 +239,8 @@ def insert_observers(module: GraphModule, made: Plan) -> None:
 def keep_plan(module: GraphModule, made: Plan) -> None:
     """Write into the graph what becomes of its nodes: copies of it know it, too."""
     for node, own in made.said.items():
-        node.meta[PLAN] = (own, made.configs.get(node), node in made.coded, node in made.inner)
+        places = tuple(node in some for some in (made.coded, made.inner, made.floating))
+        node.meta[PLAN] = (own, made.configs.get(node), *places)
 
 
 def forget_plan(module: GraphModule) -> None:
@@ -219,9 +261,11 @@ def kept_plan(module: GraphModule) -> Plan:
         kept = node.meta.get(PLAN)
         if kept is None:
             continue
-        made.said[node], made.configs[node], coded, inner = kept
+        made.said[node], made.configs[node], coded, inner, floating = kept
         if coded:
             made.coded.add(node)
         if inner:
             made.inner.add(node)
+        if floating:
+            made.floating.add(node)
     return made

@@ -17,8 +17,7 @@ from workbench.fx import GraphModule, Node
 from workbench.nn import Module, ReLU
 from workbench.ops import FUNCTIONS
 from workbench.quantization.graph_mode.converting import range_of, show_weight, watchers
-from workbench.quantization.graph_mode.observing import OBSERVER, Plan, forget_plan
-from workbench.quantization.graph_mode.special_parts import outputs_in_codes
+from workbench.quantization.graph_mode.observing import OBSERVER, Plan, forget_plan, results_in_codes
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.mappings import rectified, reference_of
 from workbench.quantization.observed import float_layer, observer_of, weight_watcher
@@ -187,6 +186,6 @@ def _dynamic_reference(layer: Any, kind: Any) -> Module:
 def _keep_codes(module: GraphModule) -> None:
     """Have results that are to be codes leave as such."""
     (last,) = (node for node in module.graph.nodes if node.op == "output")
-    for one in outputs_in_codes(last):
+    for one in results_in_codes(last):
         if one.op == "call_method" and one.target == "dequantize":
             last.replace_input_with(one, one.args[0])

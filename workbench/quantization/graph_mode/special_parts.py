@@ -15,20 +15,16 @@ from workbench.quantization.custom_config import (
     StandaloneModuleConfigEntry,
     check_places,
 )
-from workbench.quantization.graph_mode.observing import is_prepared
+from workbench.quantization.graph_mode.observing import BORDER, is_prepared, results
 from workbench.quantization.graph_mode.statements import CUSTOM, Statement
 
 __all__ = [
     "check_parts",
     "convert_parts",
     "observe_parts",
-    "outputs_in_codes",
     "prepare_alone",
     "state_borders",
 ]
-
-_BORDER = "results in codes"
-"""Under which name the meta of a graph's last node has the places of the results that stay codes."""
 
 _ALONE = "prepared alone"
 """Under which name the meta of a node says that its module was prepared by itself."""
@@ -96,19 +92,8 @@ def state_borders(said: dict[Node, Statement], custom: PrepareCustomConfig) -> N
     for place in custom.input_quantized_indexes:
         said[inputs[place]] = Statement("native", "own", border=True)
     (last,) = (node for node in said if node.op == "output")
-    check_places(custom.output_quantized_indexes, len(_results(last)), "result")
-    last.meta[_BORDER] = tuple(custom.output_quantized_indexes)
-
-
-def _results(last: Node) -> list[Any]:
-    (given,) = last.args
-    return list(given) if isinstance(given, tuple | list) else [given]
-
-
-def outputs_in_codes(node: Node) -> list[Any]:
-    """Return what a graph's last node returns as codes, where they are codes."""
-    places = node.meta.get(_BORDER, ())
-    return [_results(node)[place] for place in places]
+    check_places(custom.output_quantized_indexes, len(results(last)), "result")
+    last.meta[BORDER] = tuple(custom.output_quantized_indexes)
 
 
 def convert_parts(module: GraphModule, custom: ConvertCustomConfig, convert: Callable[..., Any]) -> None:

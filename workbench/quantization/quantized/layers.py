@@ -93,6 +93,8 @@ class _Weighted(QuantizedModule):
     bias: Tensor | None
     relu = False
     pool = False
+    float_results = False
+    """True where what comes out are the sums themselves, in floating point."""
 
     def _set_weight(self, weight: Any, bias: Any) -> None:
         self.register_buffer("weight", weight)
@@ -105,7 +107,7 @@ class _Weighted(QuantizedModule):
     def _output(self) -> dict[str, Any]:
         return {
             "relu": self.relu,
-            "scale": float(self.scale.payload),
+            "scale": None if self.float_results else float(self.scale.payload),
             "zero_point": int(self.zero_point.payload),
             "qmin": self.quant_min,
             "qmax": self.quant_max,
@@ -222,13 +224,25 @@ class Linear(PackedLinear, _Weighted):
         made.set_output(observer_of(module))
         return made
 
+    @classmethod
+    def with_float_results(cls, module: Any) -> Any:
+        """Return the form of a layer that takes codes and gives the sums in floating point: nothing is rounded."""
+        layer: FloatLinear = float_layer(module)
+        made = cls(layer.in_features, layer.out_features, bias=layer.bias is not None)
+        made._set_weight(
+            quantize_weight(layer.weight, observer_of(module, "weight_post_process")), layer.bias
+        )
+        made.float_results = True
+        return made
+
     def forward(self, input: Any) -> Any:
         """Map the last dim of codes."""
         return QUANTIZED_LINEAR(*self._operands(input), **self._output())
 
     def extra_repr(self) -> str:
-        """Return sizes, scale and zero point."""
-        return f"in_features={self.in_features}, out_features={self.out_features}, {self._output_repr()}"
+        """Return sizes, and scale and zero point of what comes out."""
+        out = "float results" if self.float_results else self._output_repr()
+        return f"in_features={self.in_features}, out_features={self.out_features}, {out}"
 
 
 class LinearReLU(Linear):

@@ -21,9 +21,7 @@ __all__ = ["smooth"]
 Array = np.ndarray[Any, Any]
 
 
-def smooth(
-    model: Module, data: Iterable[Any], *, alpha: float = 0.5, divide_inputs: bool = False
-) -> Any:
+def smooth(model: Module, data: Iterable[Any], *, alpha: float = 0.5, divide_inputs: bool = False) -> Any:
     """Return a copy of `model` that computes the same and whose activations have fewer outliers.
 
     For each channel j between a normalisation and the linear layers that read it, s = max|x_j|^α / max|w_j|^(1-α): the

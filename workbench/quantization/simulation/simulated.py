@@ -69,10 +69,17 @@ class _Run(Interpreter):
         # What is only clamped is quantized behind its clamp.
         self.observed = {made.clamped.get(node, node) for node in made.observed()} if codes else set()
         self.codes = codes
+        self.plain: dict[Node, Any] = {}
+        """Values that are no codes themselves, for what takes none."""
 
     def run_node(self, n: Node) -> Any:
         """Run one node, on codes or on numbers, and quantize its result where the choice has it so."""
+        kept = {
+            one: self.env[one] for one in n.all_input_nodes if one in self.plain and n not in self.made.coded
+        }
+        self.env.update({one: self.plain[one] for one in kept})
         args, kwargs = self.fetch_args_kwargs_from_env(n)
+        self.env.update(kept)
         said = self.made.said.get(n)
         native = self.codes and n in self.made.coded and said is not None and said.way == "native"
         if not native and not (said is not None and said.way == "other"):
@@ -85,6 +92,8 @@ class _Run(Interpreter):
         if self.watch is not None:
             self.watch(n, result)
         if n in self.observed:
+            if n not in self.made.coded:
+                self.plain[n] = result
             result = self.owner.quantized(n, result)
         return result
 
