@@ -58,7 +58,7 @@ def is_memoryless(config: Any) -> bool:
     """Say whether what a qconfig has for activations sees a range anew in each batch: that of what becomes dynamic."""
     made = config.activation()
     watching = getattr(made, "activation_post_process", made)
-    return getattr(watching, "averaging_constant", None) == 1
+    return bool(getattr(watching, "averaging_constant", None) == 1)
 
 
 QConfigAny = QConfig | None
