@@ -70,12 +70,16 @@ class _Convolution(Rounded):
 
 
 class _Plain(_Convolution):
+    _conv_forward: Any
+
     def forward(self, x: Any) -> Any:
         """Convolve."""
         return self._conv_forward(x, self.get_weight(), self.bias)
 
 
 class _Spread(_Convolution):
+    _spread: Any
+
     @staticmethod
     def _more(float_conv: Any) -> dict[str, Any]:
         return {"output_padding": float_conv.output_padding}

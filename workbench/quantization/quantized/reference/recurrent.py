@@ -47,6 +47,9 @@ class _Recurrent(Module):
 class _Cell(_Recurrent):
     """One step with the numbers that codes stand for."""
 
+    bias_ih: Any
+    bias_hh: Any
+
     def get_weight_ih(self) -> Any:
         """Return the weight of what comes in, as the numbers that its codes stand for."""
         return rounded(self, "weight_ih")
@@ -85,6 +88,8 @@ class GRUCell(_Cell, nn.GRUCell):
 
 class _Layers(_Recurrent):
     """Layers and directions with the numbers that codes stand for."""
+
+    _all_weights: Any
 
     def get_flat_weights(self) -> list[Any]:
         """Return all weights and biases in order, weights as the numbers that their codes stand for."""
