@@ -248,8 +248,8 @@ def _shade(
         numbers = {one: made.graph.call_function(numbers_of, (one,)) for one in start.all_input_nodes}
     chain = [own.start] if own.end is own.start else [own.start, own.end]
     shadow: Node | None = None
-    for place, node in enumerate(chain):
-        path = _free(made, f"{start.name}_shadow_copy_{place}")
+    for count, node in enumerate(chain):
+        path = _free(made, f"{start.name}_shadow_copy_{count}")
         module = module_of(a, node)
         if module is not None:
             made.add_submodule(path, module)

@@ -76,8 +76,8 @@ class Grid:
 
 
 def _grid(observer: Any) -> Grid:
-    scale, zero = (np.reshape(one, ()) for one in observer.qparams())
-    return Grid(float(scale), int(zero), observer.dtype, (observer.quant_min, observer.quant_max))
+    scale, zero = observer.qparams()
+    return Grid(float(np.reshape(scale, ())), int(np.reshape(zero, ())), observer.dtype, (observer.quant_min, observer.quant_max))
 
 
 def _grid_of(module: GraphModule, node: Node, made: Plan, known: dict[Node, Grid]) -> Grid | None:
