@@ -52,6 +52,7 @@ from workbench.quantization.mappings import get_default_qat_module_mappings
 from workbench.quantization.prepare import check
 from workbench.quantization.qconfig import QConfig
 from workbench.quantization.qconfig_mapping import QConfigMapping
+from workbench.tensor import Tensor
 
 __all__ = [
     "ConvertCustomConfig", "FuseCustomConfig", "PrepareCustomConfig", "convert_fx", "convert_to_reference_fx",
@@ -129,7 +130,7 @@ def _as_layers(module: GraphModule, inputs: tuple[Any, ...]) -> None:
     module.eval()
     with dispatch.no_grad():
         # Copies: what a model writes into what it is given is no example's.
-        run.run(*(one.clone() if isinstance(one, Value) else one for one in inputs))
+        run.run(*(one.clone() if isinstance(one, Tensor) else one for one in inputs))
     module.train(training)
     without_writes(module, run.writes)
     as_layers(module, run.dims)
