@@ -77,7 +77,12 @@ class Grid:
 
 def _grid(observer: Any) -> Grid:
     scale, zero = observer.qparams()
-    return Grid(float(np.reshape(scale, ())), int(np.reshape(zero, ())), observer.dtype, (observer.quant_min, observer.quant_max))
+    return Grid(
+        float(np.reshape(scale, ())),
+        int(np.reshape(zero, ())),
+        observer.dtype,
+        (observer.quant_min, observer.quant_max),
+    )
 
 
 def _grid_of(module: GraphModule, node: Node, made: Plan, known: dict[Node, Grid]) -> Grid | None:
