@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -103,34 +102,6 @@ def kept(page: Page, artefacts: Path, name: str) -> None:
     folder = artefacts / "screenshots" / "tensorboard"
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"{name}.png")
-
-
-def seen(page: Page, *wanted: Any) -> None:
-    for one in wanted:
-        expect(page.get_by_text(one).first).to_be_visible(timeout=PATIENCE)
-
-
-def test_its_page_shows_scalars_histograms_images_graph_and_hyperparameters(
-    address: str, page: Page, artefacts: Path
-) -> None:
-    opened(page, address, "timeseries")
-    seen(page, "trial2/x", "0.020")
-    kept(page, artefacts, "scalars")
-    opened(page, address, "histograms")
-    seen(page, "weights")
-    expect(page.locator("vz-histogram-timeseries, histogram-card-fob").first).to_be_visible(timeout=PATIENCE)
-    kept(page, artefacts, "histograms")
-    opened(page, address, "images")
-    picture = page.locator("tf-image-loader img").first
-    expect(picture).to_be_visible(timeout=PATIENCE)
-    assert picture.evaluate("img => [img.naturalWidth, img.naturalHeight]") == [32, 24]
-    kept(page, artefacts, "images")
-    opened(page, address, "graphs")
-    seen(page, "LeNet", "output")
-    kept(page, artefacts, "graph")
-    opened(page, address, "hparams")
-    seen(page, "Number of matching session groups: 3", "rate", "kind", "score")
-    kept(page, artefacts, "hparams")
 
 
 def test_its_projector_shows_all_points_with_their_labels(address: str, page: Page, artefacts: Path) -> None:
