@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench import kernels
 from workbench.attribution import GradientShap, IntegratedGradients, LayerGradCam, Saliency, evaluation
 from workbench.core.stack import parameters_fixed
+
+pytestmark = pytest.mark.skipif(not kernels.available(), reason="programs are made of compiled kernels")
 
 nn = wb.nn
 
