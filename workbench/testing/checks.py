@@ -50,7 +50,12 @@ def _check_values(op: Op, sample: Sample) -> None:
         )
         # Samples are in double precision, but for those of layers that quantize float32 themselves.
         single = getattr(raw, "dtype", None) == np.float32 and any(map(_has_codes, arrays))
-        assert_close(got, raw, rtol=1e-5 if single else 1e-6, atol=1e-7 if single else 1e-9)
+        if single:
+            # A sum that nearly cancels is as far off as the numbers in it are large, in whatever order they are added.
+            largest = float(np.max(np.abs(raw), initial=0.0))
+            assert_close(got, raw, rtol=1e-5, atol=1e-7 + 1e-6 * largest)
+        else:
+            assert_close(got, raw, rtol=1e-6, atol=1e-9)
 
 
 def _has_codes(array: Any) -> bool:

@@ -157,10 +157,11 @@ std::shared_ptr<const Prepared> prepare_input_gradient(const Geometry<N>& g) {
 template <typename T, std::size_t N, typename W = T>
 std::shared_ptr<const Prepared> prepare_weight_gradient(const Geometry<N>& g) {
     return cache().get(g.key({2, sizeof(T), sizeof(W)}), [&] {
-        const auto description = dnnl::convolution_backward_weights::primitive_desc(
+        auto description = dnnl::convolution_backward_weights::primitive_desc(
             engine(), dnnl::algorithm::convolution_direct, g.template input_memory<T>(), describe_freely(g.grouped_weight(), kind_of<W>),
             g.template output_memory<T>(), g.strides(), g.gaps(), g.before(), g.after(), forward_description<T>(g, false, false),
             with_own_room());
+        pass_over_faulty_gathering(description, g);
         return prepare<T>(g, description, description.diff_weights_desc(),
                        {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST, true});
     });

@@ -140,4 +140,14 @@ struct Geometry {
     }
 };
 
+// oneDNN's gradient of a 1 x 1 weight for AVX2 first gathers the values that steps of more than one place meet, eight channels at a
+// time, and writes them behind its room where the channels are fewer than that or no multiple: other code of its is taken there.
+template <std::size_t N>
+void pass_over_faulty_gathering(dnnl::convolution_backward_weights::primitive_desc& description, const Geometry<N>& g) {
+    const bool steps = std::any_of(g.stride.begin(), g.stride.end(), [](std::int64_t step) { return step > 1; });
+    if (!steps || g.weight[1] % 8 == 0) return;
+    while (std::string(description.impl_info_str()).rfind("jit_1x1:avx2", 0) == 0)
+        if (!description.next_impl()) refuse("there is no sound code for this gradient of a weight");
+}
+
 }  // namespace workbench

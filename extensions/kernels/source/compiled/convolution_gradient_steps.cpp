@@ -64,6 +64,7 @@ std::vector<int> Program::convolution_weight_gradient(int gradient, int x, const
         description = dnnl::convolution_backward_weights::primitive_desc(
             engine(), dnnl::algorithm::convolution_direct, of_x, any(g.grouped_weight()), bias ? plain_layout(channels) : Layout(),
             of_gradient, g.strides(), g.gaps(), g.before(), g.after(), forward_of(g, of_x, of_gradient), with_own_room());
+        pass_over_faulty_gathering(description, g);
         if (!is_slow(description.impl_info_str())) break;
     }
     const int packed = add_slot(description.diff_weights_desc(), true), of_bias = bias ? add_plain(channels) : -1;

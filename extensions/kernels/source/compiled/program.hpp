@@ -287,6 +287,7 @@ class Program {
     int images_of_codes(int x);
     int laid(int x, const Layout& layout);  // the same values, lying so
     int plain(int x) { return laid(x, plain_layout(shape(x), at(x).layout.get_data_type())); }
+    bool cast_alone(int from, int to);  // a step that only rounds, where both lie alike; false where they do not
     void move(const char* name, int from, int to);  // a step that brings values into another order
     Layout plain_layout(const Dims& shape, Kind kind = Kind::f32) const;
     Dims given_shape(int x) const;    // of the array that a run is given, or gives
