@@ -321,4 +321,6 @@ def test_an_image_is_turned_once_and_every_convolution_has_code_of_its_own() -> 
         compiled(wb.rand(1, 3, 64, 64))
     (program,) = wb.compiler.explain(compiled).programs
     assert sum(count for name, count in program.steps.items() if name.startswith("turn")) == 1
-    assert not [name for name in program.steps if "ref" in name or "gemm" in name]
+    assert not [name for name in program.steps if "ref" in name]
+    # A linear layer of one row is a product wherever it runs.
+    assert not [name for name in program.steps if "gemm" in name and not name.startswith("linear")]

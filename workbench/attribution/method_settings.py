@@ -141,9 +141,13 @@ _WANTED: dict[Kind, str] = {
 }
 
 
-@functools.cache
 def settings_of(method: type[Attribution]) -> tuple[Setting, ...]:
     """Return what can be set of `method`, with what it is without."""
+    return _settings_of(method)
+
+
+@functools.cache
+def _settings_of(method: Any) -> tuple[Setting, ...]:
     parameters = inspect.signature(method._compute).parameters
     return tuple(_setting(one) for one in parameters.values() if one.default is not inspect.Parameter.empty)
 

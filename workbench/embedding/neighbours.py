@@ -76,7 +76,8 @@ def _distances(array: Array, index: int, own: Array, metric: Metric) -> Array:
                 found: Array = _TO.run(array, index)
                 return np.sqrt(found, out=found)
             products, squares = _WITH.run(array, direction)
-            return np.clip(1 - products / np.sqrt(squares), 0, 2)
+            cosines: Array = products / np.sqrt(squares)
+            return np.asarray(np.clip(1 - cosines, 0, 2))
     distances = np.empty(len(array))
     rows = max(1, CHUNK // array.shape[1])
     # A point that is zero or not finite gets no distance, and is left out by that.

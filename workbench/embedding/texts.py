@@ -29,7 +29,8 @@ def word_vectors(
     if isinstance(words, Mapping):
         if vectors is not None:
             raise ValueError("word_vectors: a dict has its vectors; give no others")
-        words, vectors = list(words), np.stack([np.asarray(one) for one in words.values()])
+        by_word: Mapping[str, Any] = words
+        words, vectors = list(by_word), np.stack([np.asarray(one) for one in by_word.values()])
     elif vectors is None:
         raise ValueError("word_vectors: give a dict of vectors by word, or words and vectors [N, features]")
     words = [str(one) for one in words]

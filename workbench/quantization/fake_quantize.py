@@ -204,7 +204,9 @@ class FakeQuantize(FakeQuantizeBase):
         """Say whether rows and factors may stay apart: both are float32, and each row has a whole zero point."""
         observer = self.observer
         return (
-            type(observer) in (PerChannelMinMaxObserver, MovingAveragePerChannelMinMaxObserver)
+            isinstance(observer, (PerChannelMinMaxObserver, MovingAveragePerChannelMinMaxObserver))
+            # Not one of somebody's own, which may choose otherwise.
+            and type(observer) in (PerChannelMinMaxObserver, MovingAveragePerChannelMinMaxObserver)
             and observer.qscheme is not QScheme.PER_CHANNEL_AFFINE_FLOAT_QPARAMS
             and observer.ch_axis in (0, -x.ndim)
             and bool(self.fake_quant_enabled.payload[0])

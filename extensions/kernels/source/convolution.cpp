@@ -43,6 +43,9 @@ struct Prepared {
     Prepared(const Prepared&) = delete;
     ~Prepared() { delete spare.load(); }
 
+    // As zeros, which are multiplied like any other value.
+    bool writes_padding() const { return implementation.find("gemm") != std::string::npos; }
+
     std::unique_ptr<Seat> new_seat() const {
         auto seat = std::make_unique<Seat>();
         seat->input = unbound(input), seat->output = unbound(output);
@@ -130,10 +133,18 @@ std::shared_ptr<Prepared> prepare(const Geometry<N>& g, const Description& descr
     return prepared;
 }
 
+// Products of matrices write padding out as zeros, as our own code does: not where it meets what is infinite.
+template <typename Description>
+void pass_over_products(Description& description, bool asked) {
+    while (asked && std::string(description.impl_info_str()).find("gemm") != std::string::npos)
+        if (!description.next_impl()) return;
+}
+
 template <typename T, std::size_t N>
-std::shared_ptr<const Prepared> prepare_forward(const Geometry<N>& g, bool bias, bool relu) {
-    return cache().get(g.key({0, sizeof(T), bias, relu}), [&] {
-        const auto description = forward_description<T>(g, bias, relu);
+std::shared_ptr<const Prepared> prepare_forward(const Geometry<N>& g, bool bias, bool relu, bool no_products = false) {
+    return cache().get(g.key({0, sizeof(T), bias, relu, no_products}), [&] {
+        auto description = forward_description<T>(g, bias, relu);
+        pass_over_products(description, no_products);
         const auto prepared = prepare<T>(g, description, description.weights_desc(),
                                       {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, false});
         if (bias) prepared->bias = describe({g.output[1]}, {1}, kind_of<T>);
@@ -155,13 +166,14 @@ std::shared_ptr<const Prepared> prepare_input_gradient(const Geometry<N>& g) {
 
 // Of what it is given as T it makes sums in W, which become T on their way to the plain layout.
 template <typename T, std::size_t N, typename W = T>
-std::shared_ptr<const Prepared> prepare_weight_gradient(const Geometry<N>& g) {
-    return cache().get(g.key({2, sizeof(T), sizeof(W)}), [&] {
+std::shared_ptr<const Prepared> prepare_weight_gradient(const Geometry<N>& g, bool no_products = false) {
+    return cache().get(g.key({2, sizeof(T), sizeof(W), no_products}), [&] {
         auto description = dnnl::convolution_backward_weights::primitive_desc(
             engine(), dnnl::algorithm::convolution_direct, g.template input_memory<T>(), describe_freely(g.grouped_weight(), kind_of<W>),
             g.template output_memory<T>(), g.strides(), g.gaps(), g.before(), g.after(), forward_description<T>(g, false, false),
             with_own_room());
         pass_over_faulty_gathering(description, g);
+        pass_over_products(description, no_products);
         return prepare<T>(g, description, description.diff_weights_desc(),
                        {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST, true});
     });
@@ -236,7 +248,10 @@ template <typename T, std::size_t N>
 void convolve(const Geometry<N>& g, const T* input, const T* weight, const T* bias, bool relu, T* out) {
     if constexpr (std::is_same_v<T, bfloat16>)
         if (has_fewer_places_than_channels(g)) return convolve_few_places(g, input, weight, bias, relu, out);
-    const auto prepared = prepare_forward<T>(g, bias != nullptr, relu);
+    auto prepared = prepare_forward<T>(g, bias != nullptr, relu);
+    if constexpr (std::is_same_v<T, float>)
+        if (g.pads() && prepared->writes_padding() && !all_finite(weight, count_of(g.whole)))
+            prepared = prepare_forward<T>(g, bias != nullptr, relu, true);
     const auto packed = prepared->template new_weight<T>();
     Call call(*prepared);
     call.repack(weight + g.offset, packed.data());
@@ -342,7 +357,10 @@ void weight_gradient(const Geometry<N>& g, const T* gradients, const T* input, T
             {omp_get_max_threads(), g.input[0], std::max<std::int64_t>(1, most / count_of(g.weight))});
         if (parts > 1 && weight_gradient_by_images(g, parts, gradients, input, out)) return;
     }
-    const auto prepared = prepare_weight_gradient<T>(g);
+    auto prepared = prepare_weight_gradient<T>(g);
+    if constexpr (std::is_same_v<T, float>)
+        if (g.pads() && prepared->writes_padding() && !all_finite(gradients, count_of(g.output)))
+            prepared = prepare_weight_gradient<T>(g, true);
     const auto packed = prepared->template new_weight<T>();
     Call call(*prepared);
     call.run(input, packed.data(), gradients);
