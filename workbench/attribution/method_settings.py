@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -143,12 +144,12 @@ _WANTED: dict[Kind, str] = {
 
 def settings_of(method: type[Attribution]) -> tuple[Setting, ...]:
     """Return what can be set of `method`, with what it is without."""
-    return _settings_of(method)
+    return _settings_in(method._compute)
 
 
 @functools.cache
-def _settings_of(method: Any) -> tuple[Setting, ...]:
-    parameters = inspect.signature(method._compute).parameters
+def _settings_in(compute: Callable[..., Any]) -> tuple[Setting, ...]:
+    parameters = inspect.signature(compute).parameters
     return tuple(_setting(one) for one in parameters.values() if one.default is not inspect.Parameter.empty)
 
 
