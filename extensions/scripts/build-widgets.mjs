@@ -34,7 +34,9 @@ const options = {
   entryPoints: [
     ...views.map(name => ({ in: `door:${name}`, out: name })),
     // What a page runs that stands without a kernel.
-    { in: join(source, 'scatter', 'published.ts'), out: 'scatter-page' }
+    ...views
+      .map(name => ({ in: join(source, name, 'published.ts'), out: `${name}-page` }))
+      .filter(page => existsSync(page.in))
   ],
   plugins: [doors],
   outdir: target,

@@ -96,7 +96,7 @@ def test_only_what_can_be_drawn_is_shown(registry: Registry, renderers: Renderer
         view = "hologram"
 
     with pytest.raises(
-        TypeError, match=r"Unknown\.view is 'hologram'; the views are shapes, training, histogram"
+        TypeError, match=r"Unknown\.view is 'hologram'; the views are shapes, training, runs, histogram"
     ):
         live.show(Unknown())
 
@@ -119,7 +119,7 @@ def test_what_is_shown_by_hand_and_published_later_is_one_model(
 
 def test_an_unknown_view_is_an_error() -> None:
     with pytest.raises(
-        ValueError, match="there is no view 'hologram'; the views are shapes, training, histogram"
+        ValueError, match="there is no view 'hologram'; the views are shapes, training, runs, histogram"
     ):
         live.models("hologram")
 
