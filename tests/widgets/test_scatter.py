@@ -171,19 +171,6 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing() -> None:
     assert (made.selected, model.metric) == ((1,), "cosine")
 
 
-def test_points_that_are_left_out_are_the_last_and_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawn_room, "MOST_POINTS", 5)
-    made = embedding(labels=list("abcdefg"), images=np.zeros((7, 2, 2)))
-    model = ScatterModel(made)
-    made.selected = [0]
-    drawn, buffers = state(model)
-    assert (drawn.count, drawn.total, len(buffers[0])) == (5, 7, 5 * 3 * 4)
-    assert {one.index for one in drawn.neighbours} == {1, 2, 3, 4}
-    made.selected = [6]
-    drawn, _ = state(model)
-    assert (drawn.selected, drawn.neighbours) == ([6], [])
-
-
 def test_more_labels_than_can_be_coloured_are_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns_room, "MOST_LABELS", 3)
     made = embedding(labels=list("abcdefg"), metadata={"n": range(7)}, label_name="letter")

@@ -16,6 +16,7 @@ from workbench.live.messages import (
     CompareWithEvent,
     ComputeColumnEvent,
     Head,
+    LookCloserEvent,
     PlayEvent,
     ProjectEvent,
     PublishEvent,
@@ -50,6 +51,7 @@ from workbench.widgets.scatter_computed import (
     distance,
     trust,
 )
+from workbench.widgets.scatter_density import part_bounds
 from workbench.widgets.scatter_drawn import Drawn, label_of
 from workbench.widgets.scatter_methods import asked_of, offered, project, work_of
 from workbench.widgets.scatter_near import Nearest
@@ -100,6 +102,7 @@ class ScatterModel(ViewModel):
         self._sounds = sounds
         self._clip: tuple[int, bytes] | None = None
         self._drawn: Drawn | None = None
+        self._look: LookCloserEvent | None = None
         # What this view has told the others last.
         self._selected = embedding.selected
         reference = weakref.ref(self)
@@ -135,7 +138,7 @@ class ScatterModel(ViewModel):
         with self._lock:
             drawn = self._drawn_now(projection)
             selected = embedding.selected
-            near, refusal = self._near.of(embedding, selected, drawn.count)
+            near, refusal = self._near.of(embedding, selected, len(embedding))
             compared, clip = self._compared, self._clip
         failure = self._tasks.failure or embedding.failure
         if failure:
@@ -150,10 +153,11 @@ class ScatterModel(ViewModel):
             count=drawn.count,
             total=len(embedding),
             dims=projection.positions.shape[1],
-            positions_buffer=0,
+            positions_buffer=drawn.positions_buffer,
             positions_coding=drawn.places.coding,
             low=drawn.places.low,
             high=drawn.places.high,
+            window=drawn.window,
             explained=list(projection.explained),
             facts=facts_of(projection),
             quality=self._quality,
@@ -185,12 +189,18 @@ class ScatterModel(ViewModel):
 
     def _drawn_now(self, projection: Projection) -> Drawn:
         drawn = self._drawn
-        if drawn is None or drawn.projection is not projection or drawn.computed is not self._computed:
+        if (
+            drawn is None
+            or drawn.projection is not projection
+            or drawn.computed is not self._computed
+            or drawn.look is not self._look
+        ):
             if drawn is not None and drawn.projection is not projection:
                 # What was said of the last picture is not said of this one.
                 self._quality = None
+                self._look = None
                 self._computed = {name: one for name, one in self._computed.items() if name != TRUST}
-            drawn = self._drawn = Drawn(self._embedding, projection, self._computed, OFFERED)
+            drawn = self._drawn = Drawn(self._embedding, projection, self._computed, OFFERED, self._look)
         return drawn
 
     def _others(self) -> dict[str, Array]:
@@ -216,6 +226,16 @@ class ScatterModel(ViewModel):
             self._embedding.selected = event.indices
         except IndexError as error:
             raise Refused(str(error)) from None
+
+    def _look_closer(self, event: LookCloserEvent) -> None:
+        with self._lock:
+            window = None if self._drawn is None else self._drawn.window
+            if window is None:
+                raise Refused("all points of this cloud are drawn already: there is no closer look at it")
+            # Refused here and not when the picture is made, for then nobody would hear of it.
+            part_bounds(event, window.whole_low, window.whole_high)
+            self._look = event
+        self.changed()
 
     def _set_neighbours(self, event: SetNeighboursEvent) -> None:
         with self._lock:
@@ -375,6 +395,7 @@ _HANDLERS: dict[type, Callable[[ScatterModel, Any], None]] = {
     StopEvent: ScatterModel._stop,
     PlayEvent: ScatterModel._play,
     PublishEvent: ScatterModel._publish,
+    LookCloserEvent: ScatterModel._look_closer,
 }
 
 

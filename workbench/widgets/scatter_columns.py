@@ -59,6 +59,10 @@ class Travelling:
         ends = None if told.ends_buffer is None else place + 1
         self.messages.append(dataclasses.replace(told, buffer=place, ends_buffer=ends))
 
+    def leave(self, name: str, note: str) -> None:
+        """Tell of a column that does not travel, and why."""
+        self.messages.append(ScatterColumn(name[:LONGEST], "away", note, [], None, None))
+
     def offer(self, name: str, note: str) -> None:
         """Add a column that is computed when somebody asks for it."""
         self.messages.append(ScatterColumn(name, "offered", note, [], None, None))

@@ -6,6 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from workbench.widgets.scatter_density import bounds_of
+
 __all__ = ["MOST_EXACT", "Places", "decode_places", "encode_places"]
 
 Array = np.ndarray[Any, Any]
@@ -47,7 +49,7 @@ def encode_places(positions: Array) -> Places:
     """
     values = np.ascontiguousarray(positions, np.dtype("<f4"))
     count, dims = values.shape
-    low, high = _bounds(values)
+    low, high = bounds_of(values)
     if dims == 2 or count <= MOST_EXACT:
         return Places(values.tobytes(), "float32", low, high)
     packed = np.zeros(count, np.dtype("<u8"))
@@ -83,18 +85,3 @@ def decode_places(
         places[:, axis] = low[axis] + steps * ((high[axis] - low[axis]) / STEPS)
     places[packed >= NOWHERE] = np.nan
     return places
-
-
-def _bounds(values: Array) -> tuple[list[float], list[float]]:
-    """Return the least and the greatest finite coordinate along each axis."""
-    low, high = [], []
-    for axis in range(values.shape[1]):
-        column = values[:, axis]
-        # Most clouds are finite all over, which the two ends tell without another look.
-        least, most = (float(column.min()), float(column.max())) if len(column) else (0.0, 0.0)
-        if not (np.isfinite(least) and np.isfinite(most)):
-            finite = column[np.isfinite(column)]
-            least, most = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
-        low.append(least)
-        high.append(most)
-    return low, high

@@ -900,10 +900,12 @@ export interface TailEvent {
 
 // scatter
 
-/** Thumbnails, one a point, laid out row by row in one grey image. */
+/** Thumbnails, one a point, laid out row by row in one image. */
 export interface Sprite {
-  /** uint8 [rows * height, columns * width] */
+  /** uint8 [rows * height, columns * width, channels] */
   readonly image_buffer: number;
+  /** 1 for grey, 3 for red, green and blue */
+  readonly channels: number;
   readonly height: number;
   readonly width: number;
   readonly columns: number;
@@ -1050,6 +1052,8 @@ export interface ScatterState {
   /** The least finite coordinate along each dim. */
   readonly low: readonly number[];
   readonly high: readonly number[];
+  /** What of the cloud is drawn where the whole is too much; None where each point is */
+  readonly window: ScatterWindow | null;
   /** Fraction of the variance that each component explains; empty where that has no meaning. */
   readonly explained: readonly number[];
   /** What else must be known of the picture: steps, loss, that a method sampled; mostly empty. */
@@ -1173,6 +1177,34 @@ export interface PlayEvent {
 export interface PublishEvent {
   readonly type: 'publish';
   readonly arrangement: ScatterArrangement;
+}
+
+// scatter_window
+
+/** The part of a cloud that travels where the whole would be too much. */
+export interface ScatterWindow {
+  /** The least coordinate of the part along each dim. */
+  readonly low: readonly number[];
+  readonly high: readonly number[];
+  /** The least finite coordinate of the whole cloud along each dim. */
+  readonly whole_low: readonly number[];
+  readonly whole_high: readonly number[];
+  /** How many points lie in the part. */
+  readonly inside: number;
+  /** uint32 [count]: how many points each of the drawn stands for; None where the points themselves are drawn */
+  readonly weights_buffer: number | null;
+  /** The sides of what each of the drawn stands for; empty where the points themselves are drawn. */
+  readonly cell: readonly number[];
+  /** uint32 [count], ascending: the points' numbers; None where each of the drawn stands for many */
+  readonly numbers_buffer: number | null;
+}
+
+/** A person zoomed into a very large cloud, or out again. */
+export interface LookCloserEvent {
+  readonly type: 'look_closer';
+  /** The least coordinate that can be seen along each dim; empty for the whole cloud. */
+  readonly low: readonly number[];
+  readonly high: readonly number[];
 }
 
 // shapes
@@ -1494,7 +1526,8 @@ export type ScatterViewEvent =
   | SaveBookmarkEvent
   | RemoveBookmarkEvent
   | PlayEvent
-  | PublishEvent;
+  | PublishEvent
+  | LookCloserEvent;
 
 /** The states and events of each view. */
 export interface Views {

@@ -29,6 +29,8 @@ interface Harness {
   select(selection: Selection): void;
   show(name: string): void;
   patch(change: Record<string, unknown>): void;
+  give(state: unknown, buffers: readonly string[]): void;
+  also(other: ViewName, name: string): void;
   mount(): void;
   destroy(): void;
 }
@@ -121,6 +123,23 @@ const harness: Harness = {
   patch: change => {
     shown = { state: { ...shown!.state, ...change } as Example['state'], buffers: shown!.buffers };
     mounted?.update(shown.state, shown.buffers);
+  },
+  // What Python made: its buffers in base64, for a test's page gets nothing else.
+  give: (state, buffers) => {
+    const views = buffers.map(text => {
+      const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+      return new DataView(bytes.buffer);
+    });
+    shown = { state: state as Example['state'], buffers: views };
+    mounted?.update(shown.state, shown.buffers);
+  },
+  // Another view on the same page.
+  also: (other, name) => {
+    const place = document.createElement('div');
+    place.style.cssText = 'margin: 12px; height: 460px';
+    document.body.append(place);
+    const example = examples[other][name]!();
+    (mounts[other] as AnyMount)(place, host).update(example.state, example.buffers);
   },
   mount: () => {
     const renderer = query.get('renderer') === 'canvas' ? 'canvas' : 'auto';

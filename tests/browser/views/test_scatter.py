@@ -294,7 +294,7 @@ def test_a_lost_context_is_replaced_by_the_canvas_and_comes_back(harness: Harnes
     root = harness.open("scatter", "flat", height=640)
     expect(root).to_have_attribute("data-renderer", "webgl")
     harness.page.evaluate(
-        """() => { const shared = globalThis[Symbol.for('workbench.webgl.1')];
+        """() => { const shared = globalThis[Symbol.for('workbench.webgl.2')];
         window.loser = shared.gl.getExtension('WEBGL_lose_context'); window.loser.loseContext(); }"""
     )
     expect(root).to_have_attribute("data-renderer", "canvas")
@@ -350,3 +350,79 @@ def test_long_words_of_a_point_are_cut(harness: Harness, width: int) -> None:
     assert box is not None and box["height"] < 240
     assert card.evaluate("one => one.scrollWidth <= one.clientWidth")
     harness.picture(f"scatter-wordy-{width}")
+
+
+def test_a_lasso_catches_and_alt_lets_go_by_hand_and_by_key(harness: Harness) -> None:
+    root = harness.open("scatter", "flat", height=640)
+    cloud = root.get_by_test_id("wb-cloud")
+    box = cloud.bounding_box()
+    assert box
+    corners = [(0.02, 0.12), (0.98, 0.12), (0.98, 0.98), (0.02, 0.98), (0.02, 0.2)]
+
+    def around(*share: float) -> None:
+        left, right = share
+        places = [
+            (box["x"] + box["width"] * (left + (right - left) * x), box["y"] + box["height"] * y)
+            for x, y in corners
+        ]
+        harness.page.mouse.move(*places[0])
+        harness.page.mouse.down()
+        for place in places[1:]:
+            harness.page.mouse.move(*place, steps=4)
+        harness.page.mouse.up()
+
+    cloud.focus()
+    harness.page.keyboard.press("l")
+    around(0, 1)
+    every = harness.events()[-1]["indices"]
+    harness.page.keyboard.down("Alt")
+    around(0, 0.5)
+    harness.page.keyboard.up("Alt")
+    left = harness.events()[-1]["indices"]
+    assert len(every) == 2000 and 100 < len(left) < 1900 and set(left) < set(every)
+    harness.page.keyboard.press("Alt+v")
+    assert harness.events()[-1]["indices"] == []
+    harness.page.keyboard.press("v")
+    assert sorted(harness.events()[-1]["indices"]) == sorted(every)
+
+
+def test_a_cloud_too_large_to_travel_is_density_that_says_so_and_asks_for_a_closer_look(
+    harness: Harness,
+) -> None:
+    root = harness.open("scatter", "density", height=640)
+    expect(root.get_by_test_id("wb-facts")).to_contain_text("points as density; zoom in to see points")
+    assert len(set(harness.pixels("wb-points")[::101])) > 20
+    cloud = root.get_by_test_id("wb-cloud")
+    cloud.focus()
+    harness.page.keyboard.press("v")
+    expect(root.get_by_test_id("wb-refusal")).to_contain_text("Density has no single points to select")
+    for _ in range(6):
+        harness.page.keyboard.press("+")
+    harness.page.wait_for_function("() => harness.events.length > 0")
+    asked = harness.events()[-1]
+    assert asked["type"] == "look_closer"
+    assert all(-6 <= low < high <= 6 for low, high in zip(asked["low"], asked["high"], strict=True))
+    assert asked["high"][0] - asked["low"][0] < 8
+
+
+def test_views_on_one_page_keep_their_pictures(harness: Harness) -> None:
+    harness.open("scatter", "flat", height=460)
+    harness.do("also('heatmap', 'usual')")
+    for _ in range(15):
+        harness.do("also('scatter', 'flat')")
+    harness.settle()
+    harness.page.get_by_test_id("wb-cloud").last.focus()
+    harness.page.keyboard.press("+")
+    harness.settle()
+    inked = harness.page.evaluate(
+        """() => [...document.querySelectorAll('[data-testid=wb-points], [data-testid=wb-heat-map]')].map(c => {
+        const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        const seen = new Set();
+        for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200) seen.add(d[i] << 8 | d[i + 1]);
+        return seen.size; })"""
+    )
+    assert len(inked) == 17 and min(inked) > 8
+    renderers = harness.page.evaluate(
+        "() => [...document.querySelectorAll('[data-testid=wb-scatter]')].map(one => one.dataset.renderer)"
+    )
+    assert renderers == ["webgl"] * 16

@@ -127,6 +127,7 @@ from workbench.live.messages.scatter import (
     ShowProjectionEvent,
     Sprite,
 )
+from workbench.live.messages.scatter_window import LookCloserEvent, ScatterWindow
 from workbench.live.messages.shapes import (
     ClashDim,
     ClashOperand,
@@ -202,6 +203,7 @@ __all__ = [
     "HeatmapWork",
     "Hello",
     "HistogramState",
+    "LookCloserEvent",
     "ModelFigures",
     "Neighbour",
     "ObserverDetail",
@@ -247,6 +249,7 @@ __all__ = [
     "ScatterSetting",
     "ScatterState",
     "ScatterValue",
+    "ScatterWindow",
     "ScatterWork",
     "SelectEvent",
     "SelectPointsEvent",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workbench.live.messages.common import Head, Refusal
+from workbench.live.messages.scatter_window import ScatterWindow
 
 __all__ = [
     "CompareWithEvent",
@@ -40,10 +41,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Sprite:
-    """Thumbnails, one a point, laid out row by row in one grey image."""
+    """Thumbnails, one a point, laid out row by row in one image."""
 
     image_buffer: int
-    """uint8 [rows * height, columns * width]"""
+    """uint8 [rows * height, columns * width, channels]"""
+    channels: int
+    """1 for grey, 3 for red, green and blue"""
     height: int
     width: int
     columns: int
@@ -212,6 +215,8 @@ class ScatterState:
     low: list[float]
     """The least finite coordinate along each dim."""
     high: list[float]
+    window: ScatterWindow | None
+    """What of the cloud is drawn where the whole is too much; None where each point is"""
     explained: list[float]
     """Fraction of the variance that each component explains; empty where that has no meaning."""
     facts: str

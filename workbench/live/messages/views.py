@@ -54,6 +54,7 @@ from workbench.live.messages.scatter import (
     SetNeighboursEvent,
     ShowProjectionEvent,
 )
+from workbench.live.messages.scatter_window import LookCloserEvent
 from workbench.live.messages.shapes import ClashState, FlowState, SliceEvent, TensorState
 from workbench.live.messages.training import PauseEvent, ResumeEvent, StopEvent, TrainingState
 
@@ -188,6 +189,7 @@ VIEWS: dict[str, View] = {
                 RemoveBookmarkEvent,
                 PlayEvent,
                 PublishEvent,
+                LookCloserEvent,
             ),
             widgets={"scatter": ("ScatterWidget", "projector", "scatter")},
             run="wb.embedding.Embedding(vectors, labels).project()",

@@ -126,6 +126,7 @@ function make({ count, dims, sprites = false, more = {}, names = DIGITS, wrong =
     positions_coding: 'float32',
     low: [],
     high: [],
+    window: null,
     explained: [0.213, 0.148, 0.0912],
     facts: '',
     quality: null,
@@ -138,7 +139,7 @@ function make({ count, dims, sprites = false, more = {}, names = DIGITS, wrong =
         note: 'how far the neighbours in the picture are those of the space, by point'
       })
     ],
-    sprite: sprites ? { image_buffer: 5, height: 28, width: 28, columns, rows } : null,
+    sprite: sprites ? { image_buffer: 5, channels: 1, height: 28, width: 28, columns, rows } : null,
     selected: [],
     metric: 'cosine',
     k: 12,
@@ -161,6 +162,39 @@ function make({ count, dims, sprites = false, more = {}, names = DIGITS, wrong =
     ...more
   };
   return { state, buffers };
+}
+
+/** A cloud that is too large to travel: cells that stand for many points. */
+function dense(count: number, total: number): Example {
+  const { state: plain, buffers } = make({ count, dims: 2, names: DIGITS.slice(0, 6) });
+  const state = plain as ScatterState;
+  const places = new Float32Array(buffers[0]!.buffer);
+  const [low, high] = [
+    [-6, -6],
+    [6, 6]
+  ];
+  const next = random(5);
+  const weights = Uint32Array.from({ length: count }, () => Math.ceil(next() * ((2 * total) / count)));
+  const inside = weights.reduce((sum, weight) => sum + weight, 0);
+  const window = {
+    ...{ low, high, whole_low: low, whole_high: high, inside, weights_buffer: 2 },
+    ...{ cell: [0.05, 0.05], numbers_buffer: null }
+  };
+  return {
+    state: {
+      ...state,
+      method: 'UMAP',
+      explained: [],
+      total: inside,
+      columns: state.columns.slice(0, 1),
+      window
+    },
+    buffers: [
+      floats(places.map(value => Math.round(value / 0.05) * 0.05)),
+      buffers[1]!,
+      new DataView(weights.buffer)
+    ]
+  };
 }
 
 const chosen: Partial<ScatterState> = {
@@ -288,5 +322,12 @@ export const states: Record<string, () => Example> = {
       buffers: [...given.buffers, new DataView(texts.buffer), new DataView(ends.buffer)]
     };
   },
+  one: () => make({ count: 1, dims: 3, names: ['alone'] }),
+  equal: () => {
+    const same = make({ count: 50, dims: 3 });
+    return { ...same, buffers: [floats(new Float32Array(150).fill(7)), ...same.buffers.slice(1)] };
+  },
+  kinds: () => make({ count: 1200, dims: 2, names: Array.from({ length: 20 }, (_, at) => `kind ${at + 1}`) }),
+  density: () => dense(20_000, 10_000_000),
   nothing: () => make({ count: 0, dims: 3, names: [] })
 };

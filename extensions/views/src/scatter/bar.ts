@@ -5,6 +5,7 @@ import { figure, grouped, percent } from '../common/numbers';
 import { button, Segments } from '../common/parts';
 import { countShown } from './filters';
 import type { Scene } from './scene';
+import { pointsInWords } from './window';
 
 /** What the bar asks of the view. */
 export interface BarEvents {
@@ -138,7 +139,7 @@ export function factsOf({ state, cloud, shown }: Scene): string[] {
   if (state.facts) {
     parts.push(state.facts);
   }
-  parts.push(`${grouped(state.count)} of ${grouped(state.total)} points`);
+  parts.push(pointsInWords(state));
   if (shown) {
     parts.push(`${grouped(countShown(shown, cloud.count))} shown`);
   }

@@ -97,9 +97,44 @@ export function zoomAt(
   return { ...camera, zoom, panX: px - (px - camera.panX) * ratio, panY: py - (py - camera.panY) * ratio };
 }
 
+/** A camera that sees a rectangle of its picture as large as the picture allows. */
+export function zoomTo(
+  camera: Camera,
+  box: { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number },
+  width: number,
+  height: number
+): Camera {
+  const half = Math.min(width, height) / 2;
+  const room = Math.min(
+    width / Math.max(1, box.right - box.left),
+    height / Math.max(1, box.bottom - box.top)
+  );
+  // With some air around it, and no nearer than that single points can be told apart.
+  const zoom = clamp(camera.zoom * room * 0.8, 0.1, Math.max(camera.zoom, 40));
+  const ratio = zoom / camera.zoom;
+  const away = (from: number, to: number, size: number): number => (from + to - size) / 2 / half;
+  return {
+    ...camera,
+    zoom,
+    panX: (camera.panX - away(box.left, box.right, width)) * ratio,
+    panY: (camera.panY + away(box.top, box.bottom, height)) * ratio
+  };
+}
+
 /** The radius of a point in pixels: many points are small ones. */
 export function pointRadius(count: number, camera: Camera): number {
-  const base = count <= 300 ? 5.5 : count <= 2000 ? 4 : count <= 12_000 ? 2.9 : count <= 50_000 ? 2 : 1.5;
+  const base =
+    count <= 300
+      ? 5.5
+      : count <= 2000
+        ? 4
+        : count <= 12_000
+          ? 2.9
+          : count <= 50_000
+            ? 2
+            : count <= 300_000
+              ? 1.5
+              : 1.1;
   // Points grow, but less than what lies between them, so that zooming tells them apart.
   return base * clamp(camera.zoom ** 0.35, 0.7, 3.2);
 }

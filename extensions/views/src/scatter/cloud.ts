@@ -1,19 +1,11 @@
 /** The points themselves: where they are, what they are called, which are shown and how. */
 import type { ScatterState, Sprite } from '../protocol';
-import { StateError, uint8 } from '../common/buffers';
-import { rgb } from '../common/colours';
+import { StateError, uint32, uint8 } from '../common/buffers';
 import { grouped } from '../common/numbers';
-import { project, type Projection } from './camera';
 import type { Column } from './columns';
 import { readPlaces, type Places } from './places';
 
 const MOST_POINTS = 4_000_000;
-
-/** How a point is shown; the numbers are what the shader reads. */
-export const HIDDEN = 0;
-export const DIM = 1;
-export const PLAIN = 2;
-export const BRIGHT = 3;
 
 /** The points of one state, ready to draw. */
 export interface Cloud extends Places {
@@ -25,6 +17,12 @@ export interface Cloud extends Places {
   readonly middles: Float32Array;
   readonly sprite: Sprite | null;
   readonly pixels: Uint8Array | null;
+  /** How many points each of the drawn stands for; null where it is one. */
+  readonly weights: Uint32Array | null;
+  /** The longest side of what each of the drawn stands for, in the box; 0 where it is a point. */
+  readonly cell: number;
+  /** The points' numbers, ascending, where not all points are drawn. */
+  readonly numbers: Uint32Array | null;
 }
 
 /** Decodes a state. */
@@ -42,10 +40,12 @@ export function readCloud(state: ScatterState, buffers: readonly DataView[]): Cl
     ? uint8(
         buffers,
         sprite.image_buffer,
-        sprite.rows * sprite.height * sprite.columns * sprite.width,
+        sprite.rows * sprite.height * sprite.columns * sprite.width * sprite.channels,
         'the thumbnails'
       )
     : null;
+  const part = (buffer: number | null | undefined, what: string): Uint32Array | null =>
+    buffer === null || buffer === undefined ? null : uint32(buffers, buffer, count, what);
   if (sprite && sprite.rows * sprite.columns < count) {
     throw new StateError(
       `${grouped(sprite.rows * sprite.columns)} thumbnails arrived for ${grouped(count)} points`
@@ -58,7 +58,10 @@ export function readCloud(state: ScatterState, buffers: readonly DataView[]): Cl
     names: [],
     ...summarise(places.positions, null, 0),
     sprite,
-    pixels
+    pixels,
+    weights: part(state.window?.weights_buffer, 'the weights'),
+    cell: Math.max(0, ...(state.window?.cell ?? [])) / places.reach,
+    numbers: part(state.window?.numbers_buffer, "the points' numbers")
   };
 }
 
@@ -70,116 +73,56 @@ export function named(cloud: Cloud, column: Column | undefined): Cloud {
     : { ...cloud, categories: codes, names, ...summarise(cloud.positions, codes, names.length) };
 }
 
+/** How many points each category has, and where the middle of these is. */
 function summarise(
   positions: Float32Array,
   categories: Uint16Array | null,
   count: number
 ): { readonly sizes: number[]; readonly middles: Float32Array } {
   const sizes = new Array<number>(count).fill(0);
-  const middles = new Float32Array(count * 3);
-  categories?.forEach((category, point) => {
+  // Sums of a million are beyond what float32 adds up.
+  const sums = new Float64Array(count * 3);
+  for (let point = 0; categories !== null && point < categories.length; point++) {
+    const category = categories[point]!;
     const x = positions[point * 3]!;
     if (category < count && !Number.isNaN(x)) {
       sizes[category]! += 1;
-      for (let axis = 0; axis < 3; axis++) {
-        middles[category * 3 + axis]! += positions[point * 3 + axis]!;
-      }
+      sums[category * 3]! += x;
+      sums[category * 3 + 1]! += positions[point * 3 + 1]!;
+      sums[category * 3 + 2]! += positions[point * 3 + 2]!;
     }
-  });
-  sizes.forEach((size, category) => {
-    for (let axis = 0; axis < 3; axis++) {
-      middles[category * 3 + axis]! /= Math.max(1, size);
-    }
-  });
+  }
+  const middles = Float32Array.from(sums, (sum, at) => sum / Math.max(1, sizes[Math.floor(at / 3)]!));
   return { sizes, middles };
 }
 
-/** What decides how points are shown. */
-export interface Emphasis {
-  /** One byte a point, 1 where it is shown; null where all are. */
-  readonly shown: Uint8Array | null;
-  /** Points that stand out; the others are dimmed while there are any. */
-  readonly bright: ReadonlySet<number>;
-  /** Red, green and blue of each point; null where all have one colour. */
-  readonly colours: Uint8Array | null;
+/** The same points in other places. */
+export function moved(cloud: Cloud, state: ScatterState, buffers: readonly DataView[]): Cloud {
+  const places = readPlaces(state, buffers);
+  return { ...cloud, ...places, ...summarise(places.positions, cloud.categories, cloud.names.length) };
 }
 
-/** Colour and emphasis of every point: red, green, blue and one of the four ways to show it. */
-export function stylePoints(cloud: Cloud, emphasis: Emphasis, plain: string): Uint8Array {
-  const { shown, bright, colours } = emphasis;
-  const styles = new Uint8Array(cloud.count * 4);
-  const single = rgb(plain);
-  const quiet = bright.size > 0 ? DIM : PLAIN;
-  for (let point = 0; point < cloud.count; point++) {
-    for (let part = 0; part < 3; part++) {
-      styles[point * 4 + part] = colours ? colours[point * 3 + part]! : single[part]!;
-    }
-    const hidden = shown?.[point] === 0 || Number.isNaN(cloud.positions[point * 3]!);
-    styles[point * 4 + 3] = hidden ? HIDDEN : quiet;
-  }
-  for (const point of bright) {
-    if (point < cloud.count && styles[point * 4 + 3] !== HIDDEN) {
-      styles[point * 4 + 3] = BRIGHT;
-    }
-  }
-  return styles;
+/** The number of a point, by which Python and the other views know it. */
+export function numberOf(cloud: Cloud, point: number): number {
+  return cloud.numbers?.[point] ?? point;
 }
 
-/** The point at a pixel: the nearest within `reach`, of those equally near the one in front. */
-export function pick(
-  cloud: Cloud,
-  styles: Uint8Array,
-  p: Projection,
-  x: number,
-  y: number,
-  reach: number
-): number | null {
-  const { positions } = cloud;
-  let best: number | null = null;
-  let least = Infinity;
-  for (let point = 0; point < cloud.count; point++) {
-    if (styles[point * 4 + 3] === HIDDEN) {
-      continue;
-    }
-    const [px, py, depth] = project(
-      p,
-      positions[point * 3]!,
-      positions[point * 3 + 1]!,
-      positions[point * 3 + 2]!
-    );
-    const away = Math.hypot(px - x, py - y);
-    // What is in front, and what stands out, wins among near neighbours.
-    const rank = away - depth * 1.5 - (styles[point * 4 + 3] === BRIGHT ? 3 : 0);
-    if (away <= reach && rank < least) {
-      least = rank;
-      best = point;
+/** The place of a point among those that are drawn, by its number; −1 where it is not among them. */
+export function pointOf(cloud: Pick<Cloud, 'count' | 'weights' | 'numbers'>, number: number): number {
+  const { numbers } = cloud;
+  if (numbers === null) {
+    return number < cloud.count && cloud.weights === null ? number : -1;
+  }
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle]! < number) {
+      low = middle + 1;
+    } else {
+      high = middle;
     }
   }
-  return best;
-}
-
-/** The points inside a rectangle of pixels. */
-export function pickBox(
-  cloud: Cloud,
-  styles: Uint8Array,
-  p: Projection,
-  box: { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number }
-): number[] {
-  const found: number[] = [];
-  for (let point = 0; point < cloud.count; point++) {
-    if (styles[point * 4 + 3] !== HIDDEN) {
-      const [x, y] = project(
-        p,
-        cloud.positions[point * 3]!,
-        cloud.positions[point * 3 + 1]!,
-        cloud.positions[point * 3 + 2]!
-      );
-      if (x >= box.left && x <= box.right && y >= box.top && y <= box.bottom) {
-        found.push(point);
-      }
-    }
-  }
-  return found;
+  return numbers[low] === number ? low : -1;
 }
 
 /** The label of a point. */
@@ -197,9 +140,12 @@ export function thumbnail(cloud: Cloud, point: number, side: number): HTMLCanvas
   const left = (point % sprite.columns) * sprite.width;
   const top = Math.floor(point / sprite.columns) * sprite.height;
   const stride = sprite.columns * sprite.width;
+  const { channels } = sprite;
   for (let cell = 0; cell < sprite.width * sprite.height; cell++) {
-    const value = pixels[(top + Math.floor(cell / sprite.width)) * stride + left + (cell % sprite.width)]!;
-    image.data.fill(value, cell * 4, cell * 4 + 3);
+    const from = ((top + Math.floor(cell / sprite.width)) * stride + left + (cell % sprite.width)) * channels;
+    for (let channel = 0; channel < 3; channel++) {
+      image.data[cell * 4 + channel] = pixels[from + (channels === 3 ? channel : 0)]!;
+    }
     image.data[cell * 4 + 3] = 255;
   }
   const canvas = document.createElement('canvas');

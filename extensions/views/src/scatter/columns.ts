@@ -42,8 +42,13 @@ export type Numeric = Extract<Column, { kind: 'number' }>;
 
 const decoder = new TextDecoder();
 
-/** Decodes one column. */
-export function readColumn(told: ScatterColumn, buffers: readonly DataView[], count: number): Column {
+/** Decodes one column; `weights` say how many points each of the drawn stands for, where that is not one. */
+export function readColumn(
+  told: ScatterColumn,
+  buffers: readonly DataView[],
+  count: number,
+  weights: Uint32Array | null = null
+): Column {
   const { name, note, kind } = told;
   const what = `the column ${name}`;
   if (told.buffer === null || kind === 'offered' || kind === 'away') {
@@ -52,9 +57,9 @@ export function readColumn(told: ScatterColumn, buffers: readonly DataView[], co
   if (kind === 'category') {
     const codes = uint16(buffers, told.buffer, count, what).subarray(0, count);
     const sizes = new Array<number>(told.values.length).fill(0);
-    codes.forEach(code => {
+    codes.forEach((code, point) => {
       if (code < sizes.length) {
-        sizes[code]! += 1;
+        sizes[code]! += weights?.[point] ?? 1;
       }
     });
     return { kind, name, note, codes, values: told.values, sizes };

@@ -7,6 +7,10 @@ export const SCATTER_CSS = `
 .wb-projector:not([data-rail]) > .wb-rail { display: none; }
 .wb-cloud { position: relative; overflow: hidden; border: 1px solid var(--wb-line); border-radius: 6px; touch-action: none; cursor: grab; outline-offset: -2px; min-height: 0; }
 .wb-cloud[data-hover] { cursor: pointer; } .wb-cloud[data-drag] { cursor: grabbing; } .wb-cloud[data-box] { cursor: crosshair; }
+.wb-tools { grid-area: 1 / 1; align-self: start; justify-self: start; display: flex; flex-wrap: wrap; gap: 4px 8px; align-items: center; margin: 6px; z-index: 1; font-size: 11px; max-width: calc(100% - 12px); pointer-events: none; }
+.wb-tools > * { pointer-events: auto; background: var(--wb-paper, transparent); border-radius: 4px; }
+.wb-projector[data-rail] > :is(.wb-cloud, .wb-tools) { grid-area: 1 / 2; }
+.wb-cloud { grid-area: 1 / 1; }
 .wb-cloud canvas { position: absolute; inset: 0; display: block; }
 /* Their height is the cloud's, however much they list: what a click opens moves nothing below. */
 .wb-side, .wb-rail { contain: size; display: flex; flex-direction: column; gap: 8px; min-height: 0; overflow: auto; font-size: 12px; padding: 2px; }
@@ -84,7 +88,7 @@ export const SCATTER_CSS = `
 @container (max-width: 760px) {
   .wb-projector, .wb-projector[data-rail] { grid-template-columns: minmax(0, 1fr); grid-template-rows: minmax(220px, 1fr) auto 300px; min-height: 620px; }
   .wb-projector[data-rail] { grid-template-rows: minmax(220px, 1fr) auto 300px 300px; min-height: 930px; }
-  .wb-cloud { grid-row: 1; } .wb-bar { grid-row: 2; } .wb-side { grid-row: 3; grid-column: 1; }
+  .wb-projector[data-rail] > :is(.wb-cloud, .wb-tools) { grid-area: 1 / 1; } .wb-bar { grid-row: 2; } .wb-side { grid-row: 3; grid-column: 1; }
   .wb-rail { grid-row: 4; grid-column: 1; border: 0; padding: 2px; }
 }
 `;

@@ -5,21 +5,28 @@ import { h, replace } from '../common/dom';
 import type { Exports } from '../common/exporting';
 import { Notice } from '../common/parts';
 import { Picture } from '../common/picture';
-import { pointRadius, project, projection, type Camera, type Projection } from './camera';
+import { pointRadius, zoomTo, type Camera } from './camera';
 import { card } from './card';
 import { checksum } from './choose';
-import { HIDDEN, named, pick, pickBox, readCloud, type Cloud } from './cloud';
+import { moved, named, numberOf, pointOf, readCloud, type Cloud } from './cloud';
 import { SCATTER_CSS } from './css';
-import { Gestures, type PixelBox } from './gestures';
+import { Gestures, type Tool } from './gestures';
 import { Instrument } from './instrument';
 import { Look } from './look';
-import { onPaper, pointsTable } from './saved';
+import { join, type Joining, type Lasso, type PixelBox } from './picking';
+import { pictureWithLegend, pointsTable, vectors } from './saved';
 import { pointName } from './scene';
 import { Stage } from './stage';
-import { watchContext } from './webgl';
+import { Tools } from './tools';
+import { localised, Window } from './window';
+import { watchContext } from '../common/webgl';
+
+const TOOL_KEYS: Readonly<Record<string, Tool>> = { m: 'move', b: 'box', l: 'lasso' };
 
 class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
-  private readonly stage = new Stage();
+  private readonly stage = new Stage(() => this.frame.request());
+  private readonly tools = new Tools(() => this.frame.request());
+  private readonly window = new Window((low, high) => this.send({ type: 'look_closer', low, high }, true));
   private readonly field: HTMLElement;
   private readonly instrument: Instrument;
   private readonly gestures: Gestures;
@@ -29,8 +36,8 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   private cloud: Cloud | null = null;
   private pointed: number | null = null;
   private pointer: readonly [number, number] | null = null;
-  private box: PixelBox | null = null;
-  private bytes = '';
+  private area: PixelBox | Lasso | null = null;
+  private bytes: readonly string[] = [];
 
   constructor(root: HTMLElement, host: Host<ScatterViewEvent>, options?: MountOptions) {
     const identity = {
@@ -47,17 +54,15 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
         tabindex: 0,
         role: 'application',
         'aria-label':
-          'Point cloud: drag or arrow keys turn, plus and minus zoom, comma and full stop walk through points, Enter selects, i isolates, a shows all, brackets step through frames, slash searches',
+          'Point cloud: drag or arrow keys turn, plus and minus zoom, comma and full stop walk through points, Enter selects, v selects what is in view, b, l and m take the box, the lasso and the hand, z zooms to the selection, d chooses points or density, i isolates, a shows all, brackets step through frames, slash searches',
         'data-testid': 'wb-cloud'
       },
       this.stage.canvas
     );
     this.instrument = new Instrument({
-      send: event => this.send(event, event.type === 'project' || event.type === 'save_bookmark'),
-      restyle: () => {
-        this.stage.restyle();
-        this.frame.request();
-      },
+      send: event =>
+        this.send(this.outward(event), event.type === 'project' || event.type === 'save_bookmark'),
+      restyle: () => this.frame.request(),
       redraw: () => this.frame.request(),
       focus: () => this.field.focus({ preventScroll: true }),
       point: point => this.pointAt(point),
@@ -65,7 +70,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       camera: () => this.look.camera,
       turn: flat => this.look.turnTo(flat),
       reset: () => this.reset(),
-      tell: points => this.host.select?.({ points, from: 'scatter' }),
+      tell: points => this.host.select?.({ points: this.numbersOf(points), from: 'scatter' }),
       copy: text => this.host.copy(text),
       ...(host.save && { save: host.save.bind(host) }),
       wrong: text => this.refusal.say(text),
@@ -77,6 +82,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       { class: 'wb-projector' },
       rail.element,
       this.field,
+      this.tools.element,
       side.element,
       bar.element,
       live
@@ -86,9 +92,11 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       moveCamera: camera => this.moveCamera(camera),
       hover: (x, y) => this.hover(x, y),
       leave: () => this.leave(),
-      pick: (x, y, add) => this.pickAt(x, y, add),
-      box: (box, done, add) => this.boxed(box, done, add),
-      key: key => this.key(key)
+      tool: () => this.tools.tool,
+      pick: (x, y, how) => this.pickAt(x, y, how),
+      area: (area, done, how) => this.caught(area, done, how),
+      closer: () => this.zoomToSelection(),
+      key: (key, how) => this.key(key, how)
     });
     this.wrong.element.after(this.refusal.element);
     this.chooseRenderer();
@@ -101,10 +109,15 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     this.listeners.add(
       host.onSelect?.(selection => {
         if (selection.from !== 'scatter' && selection.points) {
-          this.instrument.choose([...selection.points], false);
+          this.instrument.choose(this.pointsOf(selection.points), false);
         }
       })
     );
+  }
+
+  override update(state: ScatterState, buffers: readonly DataView[]): void {
+    // Numbers of points become places among the drawn, here and nowhere else.
+    super.update(localised(state, buffers), buffers);
   }
 
   protected accept(state: ScatterState, buffers: readonly DataView[]): void {
@@ -144,7 +157,10 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
         // Names have the colours of their points only where these are coloured by them.
         coloured: instrument.now.colour === instrument.now.label,
         pointed: this.pointed,
-        box: this.box,
+        box: this.area && 'left' in this.area ? this.area : null,
+        lasso: this.area && !('left' in this.area) ? this.area : null,
+        manner: this.tools.manner,
+        nameOf: point => this.nameOf(point),
         pictures: instrument.bar.pictures,
         labels: instrument.bar.labels,
         theme: this.theme
@@ -152,19 +168,24 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       width,
       height
     );
-    this.showCard(at);
+    this.tools.say(this.stage.drawnAs);
+    this.window.seen(state, this.cloud, at, width, height);
+    this.showCard();
   }
 
   protected exports(): Exports {
     const scene = this.instrument.scene();
-    return scene
-      ? {
-          canvas: () => onPaper(this.stage.canvas, this.theme.paper),
-          caption: () => [this.instrument.bar.text],
-          csv: () => pointsTable(scene),
-          json: () => scene.state
-        }
-      : {};
+    if (!scene) {
+      return {};
+    }
+    const picture = { scene, stage: this.stage, theme: this.theme, words: this.instrument.bar.text };
+    return {
+      canvas: () => pictureWithLegend(picture),
+      ...(vectors.fit(picture) ? { svg: () => vectors.draw(picture) } : {}),
+      caption: () => [picture.words],
+      csv: () => pointsTable(scene),
+      json: () => scene.state
+    };
   }
 
   protected override themeChanged(): void {
@@ -174,6 +195,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   override destroy(): void {
     this.gestures.destroy();
     this.instrument.destroy();
+    this.window.destroy();
     this.stage.destroy();
     super.destroy();
   }
@@ -181,7 +203,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   /** Says what is missing in a cloud without points; the next state begins anew. */
   private showNothing(): void {
     this.cloud = null;
-    this.bytes = '';
+    this.bytes = [];
     this.pointAt(null);
     replace(
       this.content,
@@ -191,25 +213,30 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
 
   /** Decodes the points, unless they are the very ones that are drawn already. */
   private takeCloud(state: ScatterState, buffers: readonly DataView[]): void {
-    const used = [state.positions_buffer, state.sprite?.image_buffer ?? -1];
-    const key = JSON.stringify([
-      state.method,
-      state.count,
-      state.dims,
-      state.sprite,
-      used.map(index => buffers[index] && checksum(buffers[index]))
-    ]);
-    if (key === this.bytes && this.cloud) {
+    const { count, dims, sprite, window } = state;
+    const others = [sprite?.image_buffer, window?.weights_buffer, window?.numbers_buffer];
+    const mark = (at: number | null | undefined): string => checksum(buffers[at ?? -1]);
+    const key = JSON.stringify([count, dims, sprite, window, others.map(mark)]);
+    const places = mark(state.positions_buffer);
+    const [keyBefore, placesBefore] = this.bytes;
+    this.bytes = [key, places];
+    if (key === keyBefore && this.cloud) {
+      // Where only places are others the points go there, and nothing is made anew.
+      if (places !== placesBefore) {
+        this.cloud = moved(this.cloud, state, buffers);
+        this.stage.moveCloud(this.cloud);
+        this.instrument.bar.offer(state, this.look.camera.flat > 0.5);
+      }
       return;
     }
     const first = this.cloud === null;
     const dimsBefore = this.state?.dims;
     this.cloud = readCloud(state, buffers);
-    this.bytes = key;
     this.stage.setCloud(this.cloud);
     this.pointed = null;
     this.look.begin(state.dims, first || dimsBefore !== state.dims);
     this.instrument.bar.offer(state, this.look.camera.flat > 0.5);
+    this.tools.offer(this.cloud);
   }
 
   private chooseRenderer(): void {
@@ -244,16 +271,12 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     });
   }
 
-  private currentProjection(): Projection {
-    return projection(this.look.camera, this.field.clientWidth, this.field.clientHeight);
-  }
-
   private pointUnder(x: number, y: number): number | null {
     const { cloud } = this;
     const reach =
       Math.max(8, pointRadius(cloud?.count ?? 0, this.look.camera) + 4) +
       (this.instrument.bar.pictures ? 6 : 0);
-    return cloud ? pick(cloud, this.stage.styles, this.currentProjection(), x, y, reach) : null;
+    return cloud && cloud.weights === null ? this.stage.pick(x, y, reach) : null;
   }
 
   private hover(x: number, y: number): void {
@@ -282,29 +305,68 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     }
   }
 
-  private pickAt(x: number, y: number, add: boolean): void {
+  private pickAt(x: number, y: number, how: Joining): void {
+    const { choice } = this.instrument;
     const point = this.pointUnder(x, y);
-    if (point === null) {
-      if (!add && this.instrument.choice.points.length > 0) {
-        this.instrument.choose([]);
-      }
-    } else if (add) {
-      this.instrument.choose(this.instrument.choice.with(point));
-    } else {
-      this.instrument.choose([point]);
+    if (point !== null) {
+      this.instrument.choose(how === 'add' ? choice.with(point) : join(choice.points, [point], how));
+    } else if (how === 'replace' && choice.points.length > 0) {
+      this.instrument.choose([]);
     }
   }
 
-  private boxed(box: PixelBox | null, done: boolean, add: boolean): void {
-    this.box = done ? null : box;
-    if (done && box && this.cloud) {
-      const points = pickBox(this.cloud, this.stage.styles, this.currentProjection(), box);
-      this.instrument.choose(add ? [...new Set([...this.instrument.choice.points, ...points])] : points);
+  private caught(area: PixelBox | Lasso | null, done: boolean, how: Joining): void {
+    this.area = done ? null : area;
+    if (done && area) {
+      this.catchPoints(area, how);
     }
     this.frame.request();
   }
 
-  private key(key: string): boolean {
+  private catchPoints(area: PixelBox | Lasso, how: Joining): void {
+    if (this.cloud?.weights) {
+      this.refusal.say('Density has no single points to select: zoom in until they are drawn.');
+    } else {
+      this.instrument.choose(join(this.instrument.choice.points, this.stage.caught(area), how));
+    }
+  }
+
+  /** Zooms to what is selected; to what was found, or back to the whole, where nothing is. */
+  private zoomToSelection(): void {
+    const { choice, found } = this.instrument;
+    const box = this.stage.boxOf(choice.points.length > 0 ? choice.points : [...found]);
+    if (box) {
+      const to = zoomTo(this.look.camera, box, this.field.clientWidth, this.field.clientHeight);
+      this.look.goTo(to);
+      this.instrument.moved(to);
+    } else {
+      this.reset();
+    }
+  }
+
+  /** Places among the drawn of points that are known by their numbers. */
+  private pointsOf(numbers: readonly number[]): number[] {
+    const { cloud } = this;
+    return cloud ? numbers.map(number => pointOf(cloud, number)).filter(point => point >= 0) : [];
+  }
+
+  /** Numbers of points that are known by their places among the drawn. */
+  private numbersOf(points: readonly number[]): number[] {
+    const { cloud } = this;
+    return cloud ? points.map(point => numberOf(cloud, point)) : [...points];
+  }
+
+  /** An event as Python hears it: with the points' numbers. */
+  private outward(event: ScatterViewEvent): ScatterViewEvent {
+    return event.type === 'select_points' ? { ...event, indices: this.numbersOf(event.indices) } : event;
+  }
+
+  private nameOf(point: number): string {
+    const scene = this.instrument.scene();
+    return scene ? pointName(scene, point) : '';
+  }
+
+  private key(key: string, how: Joining): boolean {
     const { cloud } = this;
     if (!cloud) {
       return false;
@@ -318,6 +380,16 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       this.pointAt(null);
     } else if (key === '0' || key === 'Home') {
       this.reset();
+    } else if (key === 'v') {
+      const [right, bottom] = [this.field.clientWidth, this.field.clientHeight];
+      this.catchPoints({ left: 0, top: 0, right, bottom }, how);
+    } else if (key in TOOL_KEYS) {
+      this.tools.take(TOOL_KEYS[key]!);
+    } else if (key === 'd') {
+      this.tools.turn();
+      this.frame.request();
+    } else if (key === 'z') {
+      this.zoomToSelection();
     } else {
       return this.instrument.key(key);
     }
@@ -329,17 +401,16 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     let point = this.pointed ?? this.instrument.choice.points[0] ?? (step > 0 ? -1 : cloud.count);
     for (let tried = 0; tried < cloud.count; tried++) {
       point = (point + step + cloud.count) % cloud.count;
-      if (this.stage.styles[point * 4 + 3] !== HIDDEN) {
+      if (this.stage.shows(point)) {
         this.pointAt(point);
-        const scene = this.instrument.scene();
-        this.instrument.announce(`point ${point} ${scene ? pointName(scene, point) : ''}`);
+        this.instrument.announce(`point ${numberOf(cloud, point)} ${this.nameOf(point)}`);
         return;
       }
     }
   }
 
   /** The card beside the point under the pointer. */
-  private showCard(at: Projection): void {
+  private showCard(): void {
     const { cloud, pointed } = this;
     const scene = this.instrument.scene();
     if (!cloud || !scene || pointed === null || pointed >= cloud.count) {
@@ -347,12 +418,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       return;
     }
     const field = this.field.getBoundingClientRect();
-    const [x, y] = project(
-      at,
-      cloud.positions[pointed * 3]!,
-      cloud.positions[pointed * 3 + 1]!,
-      cloud.positions[pointed * 3 + 2]!
-    );
+    const [x, y] = this.stage.spotOf(pointed);
     const [left, top] = [field.left + x, field.top + y];
     this.tooltip.show(
       { left: left - 12, right: left + 12, top: top - 12, bottom: top + 12 },

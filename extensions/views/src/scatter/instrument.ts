@@ -103,7 +103,9 @@ export class Instrument implements Asks {
     this.dark = dark;
     if (other) {
       this.told = told;
-      this.columns = new Map(state.columns.map(told => [told.name, readColumn(told, buffers, state.count)]));
+      this.columns = new Map(
+        state.columns.map(told => [told.name, readColumn(told, buffers, state.count, cloud.weights)])
+      );
     }
     this.choice.follow(state);
     this.follow(state);

@@ -30,7 +30,11 @@ export class Look {
 
   /** Turns to the plane or to space. */
   turnTo(flat: boolean): void {
-    const to = { ...this.camera, flat: flat ? 1 : 0 };
+    this.goTo({ ...this.camera, flat: flat ? 1 : 0 });
+  }
+
+  /** Goes to another camera. */
+  goTo(to: Camera): void {
     this.moved = true;
     if (reducedMotion()) {
       this.camera = to;

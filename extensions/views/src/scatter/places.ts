@@ -20,17 +20,22 @@ export interface Places {
 /** Decodes the positions of a state. */
 export function readPlaces(state: ScatterState, buffers: readonly DataView[]): Places {
   const { count, dims, positions_buffer: at } = state;
+  // A part of a cloud lies where it does in the whole.
+  const whole = state.window ? box(state.window.whole_low, state.window.whole_high) : null;
   if (state.positions_coding === 'float32') {
-    return normalise(float32(buffers, at, count * dims, 'the positions'), count, dims);
+    return normalise(float32(buffers, at, count * dims, 'the positions'), count, dims, whole);
   }
   if (dims !== 3 || state.low.length !== 3 || state.high.length !== 3) {
     throw new StateError(`packed positions have 3 dims with two bounds each, not ${dims}`);
   }
-  return unpack(uint32(buffers, at, count * 2, 'the positions'), count, state.low, state.high);
+  return unpack(uint32(buffers, at, count * 2, 'the positions'), count, state.low, state.high, whole);
 }
 
+/** What becomes the box from −1 to 1. */
+type Box = Pick<Places, 'middle' | 'reach'>;
+
 /** The box around bounds: its middle, and half of its longest side. */
-function box(low: readonly number[], high: readonly number[]): Pick<Places, 'middle' | 'reach'> {
+function box(low: readonly number[], high: readonly number[]): Box {
   const middle: [number, number, number] = [0, 0, 0];
   let reach = 0;
   low.forEach((least, axis) => {
@@ -48,9 +53,10 @@ export function unpack(
   packed: Uint32Array,
   count: number,
   low: readonly number[],
-  high: readonly number[]
+  high: readonly number[],
+  whole: Box | null = null
 ): Places {
-  const { middle, reach } = box(low, high);
+  const { middle, reach } = whole ?? box(low, high);
   const [ax, ay, az] = low.map((least, axis) => (least - middle[axis]!) / reach) as [number, number, number];
   const [bx, by, bz] = low.map((least, axis) => (high[axis]! - least) / STEPS / reach) as [
     number,
@@ -76,18 +82,8 @@ export function unpack(
 }
 
 /** Centres a cloud and scales it into the box from −1 to 1, with the same scale along all axes. */
-export function normalise(raw: Float32Array, count: number, dims: number): Places {
-  const low = new Array<number>(dims).fill(Infinity);
-  const high = new Array<number>(dims).fill(-Infinity);
-  for (let index = 0; index < count * dims; index++) {
-    const value = raw[index]!;
-    if (Number.isFinite(value)) {
-      const axis = index % dims;
-      low[axis] = Math.min(low[axis]!, value);
-      high[axis] = Math.max(high[axis]!, value);
-    }
-  }
-  const { middle, reach } = box(low, high);
+export function normalise(raw: Float32Array, count: number, dims: number, whole: Box | null = null): Places {
+  const { middle, reach } = whole ?? box(...boundsOf(raw, count, dims));
   const positions = new Float32Array(count * 3);
   let lost = 0;
   for (let point = 0; point < count; point++) {
@@ -104,4 +100,18 @@ export function normalise(raw: Float32Array, count: number, dims: number): Place
     }
   }
   return { positions, lost, middle, reach };
+}
+
+function boundsOf(raw: Float32Array, count: number, dims: number): readonly [number[], number[]] {
+  const low = new Array<number>(dims).fill(Infinity);
+  const high = new Array<number>(dims).fill(-Infinity);
+  for (let index = 0; index < count * dims; index++) {
+    const value = raw[index]!;
+    if (Number.isFinite(value)) {
+      const axis = index % dims;
+      low[axis] = Math.min(low[axis]!, value);
+      high[axis] = Math.max(high[axis]!, value);
+    }
+  }
+  return [low, high];
 }

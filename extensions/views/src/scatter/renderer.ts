@@ -1,7 +1,9 @@
 /** What draws points, and the way without WebGL. */
 import type { Rgb } from '../common/colours';
 import type { Projection } from './camera';
-import { BRIGHT, DIM, HIDDEN, type Cloud } from './cloud';
+import type { Cloud } from './cloud';
+import { BRIGHT, HIDDEN, type Span, type Styles } from './emphasis';
+import { inset } from './shapes';
 
 /** One frame. */
 export interface Shot {
@@ -23,9 +25,14 @@ export interface Renderer {
   readonly kind: 'webgl' | 'canvas';
   /** Whether thumbnails can stand for points. */
   readonly canDrawPictures: boolean;
+  /** Whether very many points are drawn faster pixel by pixel. */
+  readonly slow: boolean;
   setCloud(cloud: Cloud): void;
-  setStyles(styles: Uint8Array): void;
-  draw(context: CanvasRenderingContext2D, shot: Shot): void;
+  /** Takes other places of the same points. */
+  setPositions(positions: Float32Array): void;
+  /** Hears which points' styles have changed. */
+  setStyles(styles: Styles, changed: Span): void;
+  draw(context: CanvasRenderingContext2D, shot: Shot, styles: Styles): void;
   destroy(): void;
 }
 
@@ -39,8 +46,9 @@ const DEPTH_STEPS = 1024;
 export class CanvasRenderer implements Renderer {
   readonly kind = 'canvas';
   readonly canDrawPictures = true;
+  readonly slow = true;
   private cloud: Cloud | null = null;
-  private styles: Uint8Array = new Uint8Array();
+  private positions: Float32Array = new Float32Array();
   private x = new Float32Array();
   private y = new Float32Array();
   private depth = new Float32Array();
@@ -51,6 +59,7 @@ export class CanvasRenderer implements Renderer {
 
   setCloud(cloud: Cloud): void {
     this.cloud = cloud;
+    this.positions = cloud.positions;
     this.tiles = null;
     this.x = new Float32Array(cloud.count);
     this.y = new Float32Array(cloud.count);
@@ -59,20 +68,24 @@ export class CanvasRenderer implements Renderer {
     this.order = new Uint32Array(cloud.count);
   }
 
-  setStyles(styles: Uint8Array): void {
-    this.styles = styles;
+  setPositions(positions: Float32Array): void {
+    this.positions = positions;
   }
 
-  draw(context: CanvasRenderingContext2D, shot: Shot): void {
+  setStyles(): void {
+    // They are read as they are, at each picture.
+  }
+
+  draw(context: CanvasRenderingContext2D, shot: Shot, styles: Styles): void {
     const { cloud } = this;
     if (!cloud) {
       return;
     }
-    const shown = this.arrange(cloud, shot);
+    const shown = this.arrange(cloud, shot, styles);
     if (shot.pictures && cloud.sprite && shown.length <= PICTURE_LIMIT) {
-      this.drawPictures(context, cloud, shown);
+      this.drawPictures(context, cloud, shown, styles);
     } else {
-      this.drawDiscs(context, shot, shown);
+      this.drawDiscs(context, shot, shown, styles);
     }
   }
 
@@ -83,16 +96,15 @@ export class CanvasRenderer implements Renderer {
   }
 
   /** Projects all points; returns those in the picture, the farthest first and what stands out last. */
-  private arrange(cloud: Cloud, shot: Shot): Uint32Array {
-    const { positions, count } = cloud;
+  private arrange({ count }: Cloud, shot: Shot, styles: Styles): Uint32Array {
     const { rows: r, perspective, unit, centerX, centerY } = shot.projection;
-    const { x, y, depth, size, styles } = this;
+    const { x, y, depth, size, positions } = this;
     // Sorted by counting, in time that grows with the points alone: every frame does it.
     const starts = new Uint32Array(DEPTH_STEPS + 2);
     const step = new Uint16Array(count);
     for (let point = 0; point < count; point++) {
-      const style = styles[point * 4 + 3]!;
-      if (style === HIDDEN) {
+      const mode = styles.mode(point);
+      if (mode === HIDDEN) {
         continue;
       }
       const [px, py, pz] = [positions[point * 3]!, positions[point * 3 + 1]!, positions[point * 3 + 2]!];
@@ -110,7 +122,7 @@ export class CanvasRenderer implements Renderer {
       size[point] = scale;
       // Step 0 means that a point is not in the picture.
       const place = Math.floor(((Math.min(1.5, Math.max(-1.5, near)) + 1.5) / 3) * (DEPTH_STEPS - 2)) + 1;
-      step[point] = style === BRIGHT ? DEPTH_STEPS : place;
+      step[point] = mode === BRIGHT ? DEPTH_STEPS : place;
       starts[step[point]! + 1]! += 1;
     }
     for (let at = 1; at < starts.length; at++) {
@@ -125,7 +137,7 @@ export class CanvasRenderer implements Renderer {
     return this.order.subarray(0, total);
   }
 
-  private drawDiscs(context: CanvasRenderingContext2D, shot: Shot, shown: Uint32Array): void {
+  private drawDiscs(context: CanvasRenderingContext2D, shot: Shot, shown: Uint32Array, styles: Styles): void {
     const width = Math.max(1, Math.round(shot.width * shot.ratio));
     const height = Math.max(1, Math.round(shot.height * shot.ratio));
     if (this.image?.width !== width || this.image.height !== height) {
@@ -134,36 +146,42 @@ export class CanvasRenderer implements Renderer {
       this.image.data.fill(0);
     }
     const { data } = this.image;
-    const { styles } = this;
+    const { bytes } = styles;
     const [red, green, blue] = shot.paper;
     for (let at = 0; at < shown.length; at++) {
       const point = shown[at]!;
-      const style = styles[point * 4 + 3]!;
+      const bright = styles.mode(point) === BRIGHT;
       const fade = shot.fog * (1 - (Math.min(1, Math.max(-1, this.depth[point]!)) + 1) / 2);
       disc(
         data,
         width,
         height,
+        styles.shape(point),
         this.x[point]! * shot.ratio,
         this.y[point]! * shot.ratio,
-        shot.radius * this.size[point]! * shot.ratio * (style === BRIGHT ? 1.5 : 1),
-        styles[point * 4]! + (red - styles[point * 4]!) * fade,
-        styles[point * 4 + 1]! + (green - styles[point * 4 + 1]!) * fade,
-        styles[point * 4 + 2]! + (blue - styles[point * 4 + 2]!) * fade,
-        style === DIM ? 0.2 : 1
+        shot.radius * this.size[point]! * shot.ratio * (bright ? 1.5 : 1),
+        bytes[point * 4]! + (red - bytes[point * 4]!) * fade,
+        bytes[point * 4 + 1]! + (green - bytes[point * 4 + 1]!) * fade,
+        bytes[point * 4 + 2]! + (blue - bytes[point * 4 + 2]!) * fade,
+        styles.dimmed && !bright ? 0.2 : 1
       );
     }
     context.putImageData(this.image, 0, 0);
   }
 
-  private drawPictures(context: CanvasRenderingContext2D, cloud: Cloud, shown: Uint32Array): void {
+  private drawPictures(
+    context: CanvasRenderingContext2D,
+    cloud: Cloud,
+    shown: Uint32Array,
+    styles: Styles
+  ): void {
     const tiles = (this.tiles ??= spriteCanvas(cloud));
     const sprite = cloud.sprite!;
     for (const point of shown) {
       const side = 20 * this.size[point]!;
       const left = (point % sprite.columns) * sprite.width;
       const top = Math.floor(point / sprite.columns) * sprite.height;
-      context.globalAlpha = this.styles[point * 4 + 3] === DIM ? 0.25 : 1;
+      context.globalAlpha = styles.dimmed && styles.mode(point) !== BRIGHT ? 0.25 : 1;
       context.drawImage(
         tiles,
         left,
@@ -180,11 +198,12 @@ export class CanvasRenderer implements Renderer {
   }
 }
 
-/** Writes one disc with a soft edge and a darker rim into pixels that are not premultiplied. */
+/** Writes one point with a soft edge and a darker rim into pixels that are not premultiplied. */
 function disc(
   data: Uint8ClampedArray,
   width: number,
   height: number,
+  shape: number,
   x: number,
   y: number,
   radius: number,
@@ -197,18 +216,21 @@ function disc(
   const right = Math.min(width - 1, Math.ceil(x + radius));
   const top = Math.max(0, Math.floor(y - radius));
   const bottom = Math.min(height - 1, Math.ceil(y + radius));
-  // Small discs would be all rim.
-  const rim = radius > 2.2 ? (radius * 0.74) ** 2 : Infinity;
+  // Small points would be all rim.
+  const rim = radius > 2.2 ? radius * 0.26 : -1;
   for (let row = top; row <= bottom; row++) {
     const down = row + 0.5 - y;
     for (let column = left; column <= right; column++) {
       const across = column + 0.5 - x;
-      const away = across * across + down * down;
-      const cover = Math.min(1, radius + 0.5 - Math.sqrt(away)) * alpha;
+      const inner =
+        shape === 0
+          ? radius - Math.sqrt(across * across + down * down)
+          : inset(shape, across / radius, down / radius) * radius;
+      const cover = Math.min(1, inner + 0.5) * alpha;
       if (cover <= 0.03) {
         continue;
       }
-      const shade = away > rim ? 0.8 : 1;
+      const shade = inner < rim ? 0.8 : 1;
       const to = (row * width + column) * 4;
       // Put over what is there by hand: putImageData does not blend.
       const below = data[to + 3]! / 255;
@@ -242,10 +264,15 @@ function spriteCanvas(cloud: Cloud): HTMLCanvasElement {
   const context = canvas.getContext('2d');
   if (context) {
     const image = context.createImageData(canvas.width, canvas.height);
-    cloud.pixels!.forEach((value, index) => {
-      image.data.fill(value, index * 4, index * 4 + 3);
-      image.data[index * 4 + 3] = 255;
-    });
+    const { data } = image;
+    const pixels = cloud.pixels!;
+    const { channels } = sprite;
+    for (let at = 0, from = 0; at < data.length; at += 4, from += channels) {
+      data[at] = pixels[from]!;
+      data[at + 1] = pixels[channels === 3 ? from + 1 : from]!;
+      data[at + 2] = pixels[channels === 3 ? from + 2 : from]!;
+      data[at + 3] = 255;
+    }
     context.putImageData(image, 0, 0);
   }
   return canvas;

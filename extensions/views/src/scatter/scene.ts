@@ -2,7 +2,7 @@
 import type { Answer } from '../host';
 import type { ScatterState, ScatterViewEvent } from '../protocol';
 import type { Arrangement } from './arrangement';
-import type { Cloud } from './cloud';
+import { numberOf, type Cloud } from './cloud';
 import { textOf, type Column } from './columns';
 
 /** Everything there is to see at one moment. */
@@ -49,5 +49,5 @@ export interface Part {
 /** What names a point: its label, or its number. */
 export function pointName(scene: Scene, point: number): string {
   const column = scene.columns.get(scene.now.label);
-  return (column && textOf(column, point)) || `point ${point}`;
+  return (column && textOf(column, point)) || `point ${numberOf(scene.cloud, point)}`;
 }

@@ -1,8 +1,7 @@
-/**
- * Points with WebGL 2. A page gets about sixteen contexts before the oldest goes blank, so all scatter views of
- * a page share one: each draws into it by turns and copies the picture to a canvas of its own.
- */
+/** Points with WebGL 2, on the one context that all views of a page share. */
+import { makeRoom, programOf, sharedContext, type Program, type SharedContext } from '../common/webgl';
 import type { Cloud } from './cloud';
+import type { Span, Styles } from './emphasis';
 import { darkGround, type Renderer, type Shot } from './renderer';
 
 // Drawn in two passes: what hides others, with depth, and then the dimmed points, which are clear. A point of
@@ -11,146 +10,78 @@ const VERTEX = `#version 300 es
 layout(location = 0) in vec3 position;
 layout(location = 1) in vec4 style;
 uniform mat3 rotation; uniform float perspective; uniform vec2 unit; uniform vec2 centre; uniform float radius; uniform float pass;
-uniform highp ivec2 grid;
-out vec3 colour; out float depth; flat out vec2 corner; flat out float mode;
+uniform float dimmed; uniform highp ivec2 grid;
+out vec3 colour; out float depth; flat out vec3 corner; flat out float clear; flat out int shape;
 void main() {
-  mode = floor(style.a * 255.0 + 0.5);
+  int code = int(floor(style.a * 255.0 + 0.5));
+  int mode = code & 3;
+  shape = code >> 2;
   vec3 turned = rotation * position;
   float size = 1.0 / max(0.2, 1.0 - turned.z * perspective);
   depth = clamp(turned.z * 0.5 + 0.5, 0.0, 1.0);
   colour = style.rgb;
-  corner = vec2(float(gl_VertexID % grid.x), float(gl_VertexID / grid.x));
-  bool mine = mode > 0.5 && (pass < 0.5 ? mode > 1.5 : mode < 1.5);
-  float front = mode > 2.5 ? 0.5 : 0.0;
+  int place = gl_VertexID % (grid.x * grid.y);
+  corner = vec3(float(place % grid.x), float(place / grid.x), float(gl_VertexID / (grid.x * grid.y)));
+  bool bright = mode == 2;
+  bool behind = dimmed > 0.5 && !bright;
+  clear = behind ? 1.0 : 0.0;
+  bool mine = mode > 0 && behind == (pass > 0.5);
+  float front = bright ? 0.5 : 0.0;
   gl_Position = mine ? vec4(centre + turned.xy * unit * size, clamp(-turned.z * 0.25 - front, -0.99, 0.99), 1.0) : vec4(2.0, 2.0, 2.0, 1.0);
-  gl_PointSize = mine ? max(1.0, 2.0 * radius * size * (mode > 2.5 ? 1.5 : 1.0)) : 0.0;
+  gl_PointSize = mine ? max(1.0, 2.0 * radius * size * (bright ? 1.5 : 1.0)) : 0.0;
 }`;
 
-// Colours are multiplied by their opacity at the end, as the canvas has them (`premultipliedAlpha`).
+// How far inside of a shape a place lies is `inset` in `shapes.ts`. Colours are multiplied by their opacity at the end,
+// as the canvas has them (`premultipliedAlpha`).
 const FRAGMENT = `#version 300 es
 precision highp float;
-in vec3 colour; in float depth; flat in vec2 corner; flat in float mode;
-uniform vec3 paper; uniform float fog; uniform float pictures; uniform float pixel; uniform highp ivec2 grid; uniform sampler2D tiles;
+precision highp sampler2DArray;
+in vec3 colour; in float depth; flat in vec3 corner; flat in float clear; flat in int shape;
+uniform vec3 paper; uniform float fog; uniform float pictures; uniform float pixel; uniform highp ivec2 grid; uniform sampler2DArray tiles;
 out vec4 result;
+float inset(vec2 p) {
+  vec2 a = abs(p);
+  float away = length(p);
+  if (shape == 1) { return 0.85 - max(a.x, a.y); }
+  if (shape == 2) { return min(0.8 - p.y, ((p.y + 1.0) * 0.95 - a.x * 1.8) / 2.0353); }
+  if (shape == 3) { return (1.0 - a.x - a.y) * 0.7071; }
+  if (shape == 4) { return max(min(1.0 - a.x, 0.35 - a.y), min(0.35 - a.x, 1.0 - a.y)); }
+  if (shape == 5) { return min(1.0 - away, away - 0.5); }
+  return 1.0 - away;
+}
 void main() {
   float fade = fog * (1.0 - depth);
   if (pictures > 0.5) {
-    float value = texture(tiles, (corner + gl_PointCoord) / vec2(grid)).r;
+    vec3 value = texture(tiles, vec3((corner.xy + gl_PointCoord) / vec2(grid), corner.z)).rgb;
     if (pictures < 1.5) {
-      if (value < 0.16) { discard; }
-      result = vec4(mix(colour, paper, fade), mode < 1.5 ? value * 0.25 : smoothstep(0.12, 0.5, value));
+      if (value.r < 0.16) { discard; }
+      result = vec4(mix(colour, paper, fade), clear > 0.5 ? value.r * 0.25 : smoothstep(0.12, 0.5, value.r));
     } else {
-      result = vec4(mix(vec3(value) * 0.75 + colour * 0.25, paper, fade), mode < 1.5 ? 0.25 : 1.0);
+      vec3 shown = pictures < 2.5 ? value * 0.75 + colour * 0.25 : value;
+      result = vec4(mix(shown, paper, fade), clear > 0.5 ? 0.25 : 1.0);
     }
   } else {
-    float away = length(gl_PointCoord - 0.5) * 2.0;
-    float edge = 1.0 - smoothstep(1.0 - pixel, 1.0, away);
+    float inner = inset((gl_PointCoord - 0.5) * 2.0);
+    float edge = smoothstep(0.0, pixel, inner);
     if (edge < 0.05) { discard; }
-    vec3 shade = colour * (away > 0.74 ? 0.8 : 1.0);
-    result = vec4(mix(shade, paper, fade), edge * (mode < 1.5 ? 0.2 : 1.0));
+    vec3 shade = colour * (inner < 0.26 && pixel < 0.65 ? 0.8 : 1.0);
+    result = vec4(mix(shade, paper, fade), edge * (clear > 0.5 ? 0.2 : 1.0));
   }
   result.rgb *= result.a;
 }`;
 
-const NAMES = [
-  'rotation',
-  'perspective',
-  'unit',
-  'centre',
-  'radius',
-  'pass',
-  'grid',
-  'paper',
-  'fog',
-  'pictures',
-  'pixel',
-  'tiles'
-] as const;
-type Uniforms = Record<(typeof NAMES)[number], WebGLUniformLocation | null>;
+const SOURCE = {
+  name: 'scatter.2',
+  vertex: VERTEX,
+  fragment: FRAGMENT,
+  uniforms: [
+    ...['rotation', 'perspective', 'unit', 'centre', 'radius', 'pass', 'dimmed', 'grid', 'paper', 'fog'],
+    ...['pictures', 'pixel', 'tiles']
+  ]
+};
 
-/** The one context of a page. */
-interface SharedContext {
-  readonly canvas: HTMLCanvasElement;
-  readonly gl: WebGL2RenderingContext;
-  program: WebGLProgram;
-  uniforms: Uniforms;
-  lost: boolean;
-  readonly watchers: Set<() => void>;
-}
-
-// By name, in the whole page: each widget comes with a copy of this module.
-const SHARED = Symbol.for('workbench.webgl.1');
-type Page = typeof globalThis & { [SHARED]?: SharedContext };
-
-/** WebGL is there, but cannot run our program. */
-export class ShaderError extends Error {}
-
-function compile(gl: WebGL2RenderingContext): {
-  readonly program: WebGLProgram;
-  readonly uniforms: Uniforms;
-} {
-  const program = gl.createProgram();
-  for (const [kind, source] of [
-    [gl.VERTEX_SHADER, VERTEX],
-    [gl.FRAGMENT_SHADER, FRAGMENT]
-  ] as const) {
-    const shader = gl.createShader(kind);
-    if (!shader) {
-      throw new ShaderError('WebGL gives no shader');
-    }
-    gl.shaderSource(shader, source);
-    gl.compileShader(shader);
-    gl.attachShader(program, shader);
-  }
-  gl.linkProgram(program);
-  // A context that is lost links nothing, which is no fault of the shader.
-  if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) {
-    throw new ShaderError(`the shader was refused: ${gl.getProgramInfoLog(program)}`);
-  }
-  const uniforms = Object.fromEntries(
-    NAMES.map(name => [name, gl.getUniformLocation(program, name)])
-  ) as Uniforms;
-  return { program, uniforms };
-}
-
-/** The page's context, made at first need; null where there is no WebGL 2. */
-function sharedContext(): SharedContext | null {
-  const page = globalThis as Page;
-  if (page[SHARED]) {
-    return page[SHARED].lost ? null : page[SHARED];
-  }
-  const canvas = document.createElement('canvas');
-  const gl = canvas.getContext('webgl2', {
-    antialias: false,
-    alpha: true,
-    premultipliedAlpha: true,
-    powerPreference: 'low-power'
-  });
-  if (!gl) {
-    return null;
-  }
-  const shared: SharedContext = { canvas, gl, ...compile(gl), lost: false, watchers: new Set() };
-  canvas.addEventListener('webglcontextlost', event => {
-    // Without this the browser would not give it back.
-    event.preventDefault();
-    shared.lost = true;
-    shared.watchers.forEach(watcher => watcher());
-  });
-  canvas.addEventListener('webglcontextrestored', () => {
-    Object.assign(shared, compile(gl), { lost: false });
-    shared.watchers.forEach(watcher => watcher());
-  });
-  page[SHARED] = shared;
-  return shared;
-}
-
-/** Calls back when the page's context is lost or comes back. */
-export function watchContext(changed: () => void): () => void {
-  sharedContext();
-  const shared = (globalThis as Page)[SHARED];
-  shared?.watchers.add(changed);
-  return () => shared?.watchers.delete(changed);
-}
+/** A layer of thumbnails is at most so wide and high; more go to further layers. */
+const LAYER_SIDE = 2048;
 
 /** A renderer on the page's context; null where WebGL is not to be had. */
 export function webglRenderer(): Renderer | null {
@@ -158,20 +89,39 @@ export function webglRenderer(): Renderer | null {
   return shared ? new WebglRenderer(shared) : null;
 }
 
+/** How thumbnails lie in layers. */
+export interface Layers {
+  readonly columns: number;
+  readonly rows: number;
+  readonly layers: number;
+}
+
+/** Cuts a sheet of thumbnails into layers that a graphics card takes; null where one thumbnail is larger already. */
+export function layersOf(count: number, width: number, height: number, side: number): Layers | null {
+  const columns = Math.min(Math.floor(side / width), Math.ceil(Math.sqrt((count * height) / width)));
+  const rows = Math.min(Math.floor(side / height), Math.ceil(count / Math.max(1, columns)));
+  return columns > 0 && rows > 0 ? { columns, rows, layers: Math.ceil(count / (columns * rows)) } : null;
+}
+
 class WebglRenderer implements Renderer {
   readonly kind = 'webgl';
+  readonly slow: boolean;
+  private readonly program: Program;
   private readonly array: WebGLVertexArrayObject | null;
   private readonly places: WebGLBuffer | null;
   private readonly looks: WebGLBuffer | null;
   private texture: WebGLTexture | null = null;
   private grid: readonly [number, number] = [1, 1];
   private count = 0;
-  private strokes = false;
+  /** How thumbnails are shown: 1 as strokes in the points' colours, 2 grey, 3 in their own colours. */
+  private kindOfPictures = 2;
   private dimmed = false;
   private aspect = 1;
 
   constructor(private readonly shared: SharedContext) {
     const { gl } = shared;
+    this.slow = shared.software;
+    this.program = programOf(shared, SOURCE);
     this.array = gl.createVertexArray();
     this.places = gl.createBuffer();
     this.looks = gl.createBuffer();
@@ -192,64 +142,33 @@ class WebglRenderer implements Renderer {
   setCloud(cloud: Cloud): void {
     const { gl } = this.shared;
     this.count = cloud.count;
-    // A place that is not a number is never drawn (its style hides it), but must not reach the shader.
-    const places =
-      cloud.lost > 0 ? cloud.positions.map(value => (Number.isNaN(value) ? 0 : value)) : cloud.positions;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.looks);
+    gl.bufferData(gl.ARRAY_BUFFER, cloud.count * 4, gl.DYNAMIC_DRAW);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.places);
-    gl.bufferData(gl.ARRAY_BUFFER, places, gl.STATIC_DRAW);
+    gl.bufferData(gl.ARRAY_BUFFER, placed(cloud.positions), gl.DYNAMIC_DRAW);
     gl.deleteTexture(this.texture);
-    this.texture = null;
-    const { sprite, pixels } = cloud;
-    const most = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
-    if (sprite && pixels && sprite.columns * sprite.width <= most && sprite.rows * sprite.height <= most) {
-      this.grid = [sprite.columns, sprite.rows];
-      this.aspect = sprite.height / sprite.width;
-      this.strokes = darkGround(pixels);
-      this.texture = gl.createTexture();
-      gl.bindTexture(gl.TEXTURE_2D, this.texture);
-      // A row of bytes may begin anywhere; by itself WebGL takes it to begin at every fourth.
-      gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
-      gl.texImage2D(
-        gl.TEXTURE_2D,
-        0,
-        gl.R8,
-        sprite.columns * sprite.width,
-        sprite.rows * sprite.height,
-        0,
-        gl.RED,
-        gl.UNSIGNED_BYTE,
-        pixels
-      );
-      for (const [name, value] of [
-        [gl.TEXTURE_MIN_FILTER, gl.LINEAR],
-        [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
-        [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE],
-        [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE]
-      ] as const) {
-        gl.texParameteri(gl.TEXTURE_2D, name, value);
-      }
-    }
+    this.texture = this.makeTexture(cloud);
   }
 
-  setStyles(styles: Uint8Array): void {
+  setPositions(positions: Float32Array): void {
+    const { gl } = this.shared;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.places);
+    gl.bufferSubData(gl.ARRAY_BUFFER, 0, placed(positions));
+  }
+
+  setStyles(styles: Styles, { from, to }: Span): void {
     const { gl } = this.shared;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.looks);
-    gl.bufferData(gl.ARRAY_BUFFER, styles, gl.DYNAMIC_DRAW);
-    this.dimmed = false;
-    for (let point = 3; point < styles.length && !this.dimmed; point += 4) {
-      this.dimmed = styles[point] === 1;
-    }
+    gl.bufferSubData(gl.ARRAY_BUFFER, from * 4, styles.bytes, from * 4, (to - from) * 4);
   }
 
-  draw(context: CanvasRenderingContext2D, shot: Shot): void {
-    const { gl, canvas, program, uniforms } = this.shared;
+  draw(context: CanvasRenderingContext2D, shot: Shot, styles: Styles): void {
+    const { gl, canvas } = this.shared;
+    const { program, uniforms } = this.program;
     const width = Math.max(1, Math.round(shot.width * shot.ratio));
     const height = Math.max(1, Math.round(shot.height * shot.ratio));
-    // The shared canvas only grows: views of different sizes would otherwise make it anew at every turn.
-    if (canvas.width < width || canvas.height < height) {
-      canvas.width = Math.max(canvas.width, width);
-      canvas.height = Math.max(canvas.height, height);
-    }
+    makeRoom(canvas, width, height);
+    this.dimmed = styles.dimmed;
     gl.bindVertexArray(this.array);
     gl.useProgram(program);
     gl.viewport(0, 0, width, height);
@@ -263,12 +182,12 @@ class WebglRenderer implements Renderer {
     gl.depthFunc(gl.LEQUAL);
     this.setUniforms(gl, uniforms, shot);
     gl.depthMask(true);
-    gl.uniform1f(uniforms.pass, 0);
+    gl.uniform1f(uniforms['pass']!, 0);
     gl.drawArrays(gl.POINTS, 0, this.count);
     if (this.dimmed) {
       // Dimmed points are clear: they must not hide what lies behind them.
       gl.depthMask(false);
-      gl.uniform1f(uniforms.pass, 1);
+      gl.uniform1f(uniforms['pass']!, 1);
       gl.drawArrays(gl.POINTS, 0, this.count);
       gl.depthMask(true);
     }
@@ -285,23 +204,86 @@ class WebglRenderer implements Renderer {
     gl.deleteTexture(this.texture);
   }
 
-  private setUniforms(gl: WebGL2RenderingContext, uniforms: Uniforms, shot: Shot): void {
+  /** The thumbnails as layers of one texture; null where there are none, or more than the graphics card takes. */
+  private makeTexture({ sprite, pixels, count }: Cloud): WebGLTexture | null {
+    const { gl } = this.shared;
+    if (!sprite || !pixels) {
+      return null;
+    }
+    const side = Math.min(LAYER_SIDE, gl.getParameter(gl.MAX_TEXTURE_SIZE) as number);
+    const most = gl.getParameter(gl.MAX_ARRAY_TEXTURE_LAYERS) as number;
+    const { width, height, channels } = sprite;
+    const cut = layersOf(count, width, height, side);
+    if (!cut || cut.layers > most) {
+      return null;
+    }
+    this.grid = [cut.columns, cut.rows];
+    this.aspect = height / width;
+    this.kindOfPictures = channels === 3 ? 3 : darkGround(pixels) ? 1 : 2;
+    const [across, down] = [cut.columns * width, cut.rows * height];
+    const [inside, format] = channels === 3 ? [gl.RGB8, gl.RGB] : [gl.R8, gl.RED];
+    const texture = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D_ARRAY, texture);
+    // A row of bytes may begin anywhere; by itself WebGL takes it to begin at every fourth.
+    gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
+    gl.texStorage3D(gl.TEXTURE_2D_ARRAY, 1, inside, across, down, cut.layers);
+    const layer = new Uint8Array(across * down * channels);
+    const row = width * channels;
+    for (let at = 0; at < cut.layers; at++) {
+      const first = at * cut.columns * cut.rows;
+      for (let point = first; point < Math.min(count, first + cut.columns * cut.rows); point++) {
+        const from =
+          (Math.floor(point / sprite.columns) * height * sprite.columns + (point % sprite.columns)) * row;
+        const place = point - first;
+        const to = (Math.floor(place / cut.columns) * height * cut.columns + (place % cut.columns)) * row;
+        for (let line = 0; line < height; line++) {
+          const start = from + line * sprite.columns * row;
+          layer.set(pixels.subarray(start, start + row), to + line * cut.columns * row);
+        }
+      }
+      gl.texSubImage3D(
+        gl.TEXTURE_2D_ARRAY,
+        ...([0, 0, 0, at, across, down, 1] as const),
+        format,
+        gl.UNSIGNED_BYTE,
+        layer
+      );
+    }
+    for (const [name, value] of [
+      [gl.TEXTURE_MIN_FILTER, gl.LINEAR],
+      [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
+      [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE],
+      [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE]
+    ] as const) {
+      gl.texParameteri(gl.TEXTURE_2D_ARRAY, name, value);
+    }
+    return texture;
+  }
+
+  private setUniforms(gl: WebGL2RenderingContext, uniforms: Program['uniforms'], shot: Shot): void {
     const { projection: p, ratio } = shot;
+    const at = (name: string): WebGLUniformLocation | null => uniforms[name] ?? null;
     const pictures = shot.pictures && this.texture !== null;
     const radius = (pictures ? Math.max(9, shot.radius * 3.4) : shot.radius) * ratio;
     // Row by row: by itself WebGL takes columns.
-    gl.uniformMatrix3fv(uniforms.rotation, true, p.rows);
-    gl.uniform1f(uniforms.perspective, p.perspective);
-    gl.uniform2f(uniforms.unit, (2 * p.unit) / shot.width, (2 * p.unit) / shot.height);
-    gl.uniform2f(uniforms.centre, (2 * p.centerX) / shot.width - 1, 1 - (2 * p.centerY) / shot.height);
-    gl.uniform1f(uniforms.radius, radius * (pictures ? Math.max(1, this.aspect) : 1));
-    gl.uniform2i(uniforms.grid, this.grid[0], this.grid[1]);
-    gl.uniform3f(uniforms.paper, shot.paper[0] / 255, shot.paper[1] / 255, shot.paper[2] / 255);
-    gl.uniform1f(uniforms.fog, shot.fog);
-    gl.uniform1f(uniforms.pictures, pictures ? (this.strokes ? 1 : 2) : 0);
-    gl.uniform1f(uniforms.pixel, Math.min(0.9, 1.4 / Math.max(1, radius)));
+    gl.uniformMatrix3fv(at('rotation'), true, p.rows);
+    gl.uniform1f(at('perspective'), p.perspective);
+    gl.uniform2f(at('unit'), (2 * p.unit) / shot.width, (2 * p.unit) / shot.height);
+    gl.uniform2f(at('centre'), (2 * p.centerX) / shot.width - 1, 1 - (2 * p.centerY) / shot.height);
+    gl.uniform1f(at('radius'), radius * (pictures ? Math.max(1, this.aspect) : 1));
+    gl.uniform1f(at('dimmed'), this.dimmed ? 1 : 0);
+    gl.uniform2i(at('grid'), this.grid[0], this.grid[1]);
+    gl.uniform3f(at('paper'), shot.paper[0] / 255, shot.paper[1] / 255, shot.paper[2] / 255);
+    gl.uniform1f(at('fog'), shot.fog);
+    gl.uniform1f(at('pictures'), pictures ? this.kindOfPictures : 0);
+    gl.uniform1f(at('pixel'), Math.min(0.9, 1.4 / Math.max(1, radius)));
     gl.activeTexture(gl.TEXTURE0);
-    gl.bindTexture(gl.TEXTURE_2D, this.texture);
-    gl.uniform1i(uniforms.tiles, 0);
+    gl.bindTexture(gl.TEXTURE_2D_ARRAY, this.texture);
+    gl.uniform1i(at('tiles'), 0);
   }
+}
+
+/** Positions as a shader may see them: a place that is no number is never drawn, but must not reach it. */
+function placed(positions: Float32Array): Float32Array {
+  return positions.some(Number.isNaN) ? positions.map(value => (Number.isNaN(value) ? 0 : value)) : positions;
 }
