@@ -49,13 +49,14 @@ class Drawn:
         self.buffers: tuple[bytes, ...] = ()
         part: Part | None = None
         positions, tiles = projection.positions, embedding.thumbnails
-        given = columns_of(embedding)
+        columns = columns_of(embedding)
+        given: list[Column | str] = [*columns]
         if len(embedding) > MOST_POINTS:
-            label = next((one for one in given if one.codes is not None), None)
+            label = next((one for one in columns if one.codes is not None), None)
             part = self._part(positions, label, look)
             positions = part.positions
             tiles = None if tiles is None or part.numbers is None else tiles[part.numbers]
-            given = [_within(column, part, label) for column in given]
+            given = [_within(column, part, label) for column in columns]
         self.count = len(positions)
         self.places = encode_places(positions)
         self.positions_buffer = self._add(self.places.data)
@@ -112,14 +113,12 @@ class Drawn:
 
 def _within(column: Column, part: Part, label: Column | None) -> Column | str:
     """Return a column of what is drawn; its name where many points stand together and have many values."""
-    if part.numbers is not None:
-        codes = None if column.codes is None else column.codes[part.numbers]
-        values = column.values
-        if column.kind != "category":
-            return column.take(part.numbers)
-        return Column(
-            column.name, "category", [values[int(one)] for one in part.numbers], column.categories, codes
-        )
+    numbers = part.numbers
+    if numbers is not None and column.codes is not None:
+        values = [column.values[int(one)] for one in numbers]
+        return Column(column.name, column.kind, values, column.categories, column.codes[numbers])
+    if numbers is not None:
+        return column.take(numbers)
     if column is label and part.codes is not None:
         values = [column.categories[int(code)] for code in part.codes]
         return Column(column.name, "category", values, column.categories, part.codes)
