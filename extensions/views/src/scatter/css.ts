@@ -36,9 +36,9 @@ export const SCATTER_CSS = `
 .wb-legend button { display: inline-flex; align-items: center; gap: 5px; max-width: 100%; }
 .wb-legend button span { overflow: hidden; text-overflow: ellipsis; }
 .wb-legend button em { font-style: normal; color: var(--wb-quiet); }
-.wb-legend button i { width: 9px; height: 9px; border-radius: 50%; flex: none; background: var(--wb-mark); }
+.wb-legend button svg { width: 12px; height: 12px; margin: -1px; flex: none; fill: var(--wb-mark); fill-rule: evenodd; stroke: var(--wb-mark); stroke-width: 0.5; }
 .wb-legend button[aria-pressed='false'] { border-style: dashed; color: var(--wb-quiet); text-decoration: line-through; }
-.wb-legend button[aria-pressed='false'] i { background: none; box-shadow: inset 0 0 0 2px var(--wb-mark); }
+.wb-legend button[aria-pressed='false'] svg { fill: none; stroke-width: 1.5; }
 .wb-legend button[aria-pressed='true'] { border-color: var(--wb-line); color: inherit; box-shadow: none; }
 .wb-brush-strip { position: relative; height: 44px; cursor: crosshair; touch-action: none; margin: 0 6px; }
 .wb-brush-strip:has(> .wb-gradient) { height: 16px; }

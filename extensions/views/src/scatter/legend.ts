@@ -1,6 +1,6 @@
 /** What points are named and coloured by, and the legend that filters. */
 import { categoryColour } from '../common/colours';
-import { h, replace, setText } from '../common/dom';
+import { h, replace, s, setText } from '../common/dom';
 import { grouped } from '../common/numbers';
 import { button } from '../common/parts';
 import { gradient } from '../common/raster';
@@ -8,6 +8,7 @@ import { hiddenOf, rangeOf, toggled, withHidden, withRange } from './arrangement
 import { Brush } from './brush';
 import type { Category, Column, Numeric } from './columns';
 import type { Asks, Part, Scene } from './scene';
+import { categoryShape, shapePath } from './shapes';
 
 /** With more the legend would be the view; the histogram of the column lists the others. */
 const MOST_LISTED = 500;
@@ -126,7 +127,7 @@ export class Legend implements Part {
     element.style.setProperty('--wb-mark', categoryColour(index, dark));
     replace(
       element,
-      h('i'),
+      s('svg', { viewBox: '0 0 12 12' }, s('path', { d: shapePath(categoryShape(index), 6, 6, 4.5) })),
       h('span', {}, value === '' ? '(empty)' : value),
       h('em', {}, grouped(column.sizes[index] ?? 0))
     );
