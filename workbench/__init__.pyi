@@ -775,7 +775,7 @@ def eq(input: _Operand, other: _Operand, *, out: _Tensor | None = None) -> _Tens
     """Equal."""
 
 def equal(input: _Tensor, other: _Tensor) -> _bool:
-    """Say whether two tensors have the same names, sizes and values."""
+    """Say whether two tensors have the same names, sizes and values; codes also the same scale and zero point."""
 
 def erf(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
     """Error function."""

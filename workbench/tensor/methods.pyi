@@ -507,7 +507,7 @@ class Methods(Value):
         """In-place version of `eq`: the result goes into this tensor's memory."""
 
     def equal(self, other: _Tensor) -> _bool:
-        """Say whether two tensors have the same names, sizes and values."""
+        """Say whether two tensors have the same names, sizes and values; codes also the same scale and zero point."""
 
     def erf(self) -> _Tensor:
         """Error function."""

@@ -113,7 +113,7 @@ def test_exports_are_not_empty(harness: Harness, view: str) -> None:
     ]
     harness.page.keyboard.press("Escape")
     assert {"Export PNG", "Export HTML", "Export CSV", "Export JSON"} <= set(names)
-    assert ("Export SVG" in names) == (view in ("diff", "histogram", "graph", "runs", "training"))
+    assert ("Export SVG" in names) == (view in ("diff", "histogram", "graph", "runs", "scatter", "training"))
     for count, name in enumerate(names, start=1):
         root.get_by_test_id("wb-menu-button").click()
         harness.at("wb-menu").get_by_role("menuitem", name=name).click()
