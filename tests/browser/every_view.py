@@ -22,6 +22,14 @@ trainer.fit(loader, epochs=4)
 model.eval()
 wb.widgets.training(trainer)
 """,
+    "runs": """
+import tempfile
+folder = tempfile.mkdtemp()
+with wb.tensorboard.SummaryWriter(folder) as writer:
+    for step in range(5):
+        writer.add_scalar("loss", 1 / (1 + step), step)
+wb.widgets.runs(folder)
+""",
     "histogram": """
 prepared = wb.quantization.prepare(model)
 calibration = wb.quantization.Calibration(prepared)

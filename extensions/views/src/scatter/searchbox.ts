@@ -48,7 +48,7 @@ export class SearchBox implements Part {
     this.steps = [step('‹', -1, 'Previous found point'), step('›', 1, 'Next found point')];
     this.element = h(
       'div',
-      { class: 'wb-part wb-finding', role: 'search' },
+      { class: 'wb-part wb-finding', role: 'group', 'aria-label': 'Search' },
       h('div', { class: 'wb-line' }, this.field),
       h('div', { class: 'wb-line' }, this.said, ...this.steps, this.take),
       this.problem
