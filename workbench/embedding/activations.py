@@ -130,7 +130,7 @@ def weights(model: Any, layer: Any, *, name: str = "weight") -> Embedding:
 
     >>> import workbench as wb
     >>> weights(wb.nn.Sequential(wb.nn.Conv2d(1, 5, 3)), "0")
-    Embedding(5 points, 9 features)
+    Embedding(5 points, 9 features, images)
     """
     found = find_layer("weights", model, layer)
     parameters = dict(found.place.named_parameters()) if isinstance(found.place, Module) else {}

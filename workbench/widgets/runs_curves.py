@@ -25,6 +25,7 @@ FEWEST, MOST = 32, 512
 class Curves:
     """Follows the scalars of the cards that are shown, and forgets those of others.
 
+    >>> from pathlib import Path
     >>> curves = Curves()
     >>> series = Series(np.array([0, 1]), np.array([2.0, 1.0]), np.array([10.0, 11.0]))
     >>> [chart] = curves.charts([("loss", {0: Run("a", Path("a"), scalars={"loss": series})})], buffers := [])

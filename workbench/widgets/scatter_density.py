@@ -92,7 +92,7 @@ def cells_of(
     Every point is counted: the weights add up to the points that lie between the bounds. Where the finest cut gives
     more than `most` cells the next coarser is taken.
 
-    >>> points = np.array([[0, 0], [0, 0.001], [1, 1]], np.float32)
+    >>> points = np.array([[0, 0], [0, 1e-6], [1, 1]], np.float32)
     >>> cells_of(points, None, 0, [0, 0], [1, 1]).weights.tolist()
     [2, 1]
     """
