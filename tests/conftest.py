@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -56,6 +57,12 @@ def quiet() -> Iterator[None]:
     for thread in threading.enumerate():
         if thread.name == "workbench-figures":
             thread.join(30)
+    # What was shown and selected stands for the whole process; a test that shows nothing never imports the room.
+    live = sys.modules.get("workbench.live")
+    if live is not None:
+        for model in live.models():
+            live.withdraw(model)
+        live.selection.clear()
 
 
 @pytest.fixture(scope="session")

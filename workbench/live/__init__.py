@@ -5,6 +5,7 @@ Everything here works without Jupyter: nothing is then built or sent.
 >>> from workbench import live
 >>> isinstance(live.models(), tuple)
 True
+>>> live.selection.clear()
 >>> live.selection.node is None
 True
 """

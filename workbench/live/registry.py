@@ -124,6 +124,8 @@ def withdraw(model: ViewModel) -> None:
 def models(view: str | None = None) -> tuple[ViewModel, ...]:
     """Return the view models that the panel shows, of one view or of all, the latest last.
 
+    >>> for model in models("graph"):
+    ...     withdraw(model)
     >>> models("graph")
     ()
 
