@@ -241,3 +241,27 @@ def test_tables_of_embeddings(bits: int, mode: str | None) -> None:
     np.testing.assert_allclose(
         wb.onnx.load(io.BytesIO(data))(places).detach().numpy(), model(places).numpy(), atol=1e-6
     )
+
+
+class Upsampled(nn.Module):
+    """A layer whose image becomes larger."""
+
+    def __init__(self, mode: str) -> None:
+        super().__init__()
+        self.layer, self.mode = nn.Conv2d(3, 4, 3, padding=1), mode
+
+    def forward(self, x: Any) -> Any:
+        return nn.functional.interpolate(self.layer(x), scale_factor=2, mode=self.mode)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_what_is_converted_from_a_file_runs_at_another_batch(mode: str) -> None:
+    x = wb.randn(1, 3, 8, 8)
+    more = wb.cat([x, x.flip(-1), x.flip(-2)], 0)  # of the range that was seen
+    buffer = io.BytesIO()
+    wb.onnx.export(Upsampled(mode), (x,), buffer, input_names=["x"], dynamic_axes={"x": {0: "N"}})
+    opened = wb.onnx.load(io.BytesIO(buffer.getvalue()))
+    small = converted(opened, x)
+    found, wanted = small(more).dequantize(), opened(more)
+    assert found.shape == wanted.shape == (3, 4, 16, 16)
+    assert float((found - wanted).abs().max()) < 0.1

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import as_dtype, get_default_dtype, promote_types
+from workbench.base.dtypes import as_dtype, get_default_dtype, plain_dtype, promote_types
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.lazy import Lazy
 from workbench.base.public import words
@@ -41,7 +41,7 @@ def from_pandas(data: Any, *, names: Any = _ABSENT, dtype: Any = None) -> Tensor
     common = get_default_dtype() if not kinds else kinds[0]
     for kind in kinds[1:]:
         common = promote_types(common, kind)
-    target = (common if dtype is None else as_dtype(dtype)).numpy
+    target = (common if dtype is None else plain_dtype(dtype)).numpy
     # Only there: other types have no number for what is missing.
     nan = {"na_value": np.nan} if target.kind in "fc" else {}
     array = data.to_numpy(dtype=target, **nan)

@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.base.devices import Device
 from workbench.base.dims import Names, check_names
-from workbench.base.dtypes import as_dtype, get_default_dtype, is_dtype
+from workbench.base.dtypes import get_default_dtype, is_dtype, plain_dtype
 from workbench.base.errors import UninitializedError
 from workbench.core.lending import share
 from workbench.core.value import Abstract
@@ -227,7 +227,7 @@ def _uninitialized(
     kind: Any, requires_grad: bool, device: Any, dtype: Any, names: Names | None, labels: Names | None = None
 ) -> Any:
     made = Tensor.__new__(kind)
-    target = (get_default_dtype() if dtype is None else as_dtype(dtype)).numpy
+    target = (get_default_dtype() if dtype is None else plain_dtype(dtype)).numpy
     made.payload = _Unknown(target, device)
     made._names = names
     made._labels = labels

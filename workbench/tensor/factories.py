@@ -426,6 +426,7 @@ def _like(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable[.
         where = input.device if device is None else device
         if isinstance(array, QuantizedArray) and target is array.dtype:
             return new(array.rounded(np.full(array.shape, value, np.float32)), input._names)
+        target = plain_dtype(target)
         if OPEN and creation.is_symbolic(*input.shape):
             made = creation.filled(input.shape, value, target.numpy)
             return settled(made, input._names, requires_grad, where)
@@ -459,12 +460,13 @@ def full_like(
     target = input.dtype if dtype is None else as_dtype(dtype)
     where = input.device if device is None else device
     if OPEN and creation.is_symbolic(*input.shape, fill_value):
-        made = creation.filled(input.shape, fill_value, target.numpy)
+        made = creation.filled(input.shape, fill_value, plain_dtype(target).numpy)
         return settled(made, input._names, requires_grad, where)
     value = scalar("full_like", "fill_value", fill_value)
     if isinstance(input.payload, QuantizedArray) and target is input.payload.dtype:
         # Codes of the same scale and zero point.
         return new(input.payload.rounded(np.full(input.shape, value, np.float32)), input._names)
+    target = plain_dtype(target)
     value = fitted("full_like", value, target.numpy)
     return finish(np.full(input.shape, value, target.numpy), input._names, requires_grad, where)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import broadcast_sizes
-from workbench.base.dtypes import as_dtype, get_default_dtype, plain_dtype
+from workbench.base.dtypes import get_default_dtype, plain_dtype
 from workbench.base.errors import DimensionError
 from workbench.base.random import Generator
 from workbench.base.symbolic_size import SymbolicSize, whole
@@ -140,7 +140,7 @@ def randint(
     if first >= last:
         raise ValueError(f"random_ expects 'from' to be less than 'to', but got from={first} >= to={last}")
     sizes, names = sizes_of("randint", () if dims and not size else (tuple(size),), names, dims)
-    target, first, last = as_dtype(dtype or int).numpy, whole(first), whole(last)
+    target, first, last = plain_dtype(dtype or int).numpy, whole(first), whole(last)
     check_bounds("randint", first, last, target)
     drawn = noise("randint", sizes, target, first, last, generator=generator)
     return _made(drawn, names, requires_grad, device)
@@ -166,7 +166,7 @@ def randperm(n: int, *, dtype: DTypeLike | None = None, generator: Generator | N
     """Return 0 … n-1 in random order. Raises ValueError for a negative `n`."""
     if n < 0:
         raise ValueError(f"n must be non-negative, got {n}")
-    return _made(noise("randperm", (n,), as_dtype(dtype or int).numpy, generator=generator))
+    return _made(noise("randperm", (n,), plain_dtype(dtype or int).numpy, generator=generator))
 
 
 def _hits(op: str, sizes: Any, dtype: Any, chance: Tensor | float, generator: Generator | None) -> Any:

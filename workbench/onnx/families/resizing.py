@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -133,6 +133,12 @@ def _resized(
     return wb.clamp(wb.round(values), int(info.min), int(info.max)).to(kind)
 
 
+def _stretched(axes: Iterable[int], scales: Iterable[float]) -> tuple[list[int], list[float]]:
+    """Leave out the dims that stay as they are: their size is not asked for, so that a graph fits any batch."""
+    found = [(axis, float(scale)) for axis, scale in zip(axes, scales, strict=True) if scale != 1.0]
+    return [axis for axis, _ in found], [scale for _, scale in found]
+
+
 @operator("Resize", since=11, numbers=(1, 2, 3))
 def _resize(
     x: Any, roi: Any = None, scales: Any = None, sizes: Any = None, *, antialias: int = 0,
@@ -144,8 +150,11 @@ def _resize(
     given = scales or sizes
     if not given or len(given) != len(where):
         raise OnnxError(f"it needs scales or sizes of {len(where)} dims")
+    by_scales = bool(scales)
+    if by_scales and coordinate_transformation_mode != "tf_crop_and_resize":
+        where, scales, roi = *_stretched(where, scales), None
     old = [int(x.shape[axis]) for axis in where]
-    if scales:
+    if by_scales:
         factors = [float(one) for one in scales]
         new = [math.floor(size * factor) for size, factor in zip(old, factors, strict=True)]
     else:
@@ -171,10 +180,11 @@ _OLD = {
 
 @operator("Resize", since=10, numbers=(1,))
 def _resize_by_scales(x: Any, scales: list[float], *, mode: str = "nearest") -> Any:
-    new = [math.floor(int(size) * float(one)) for size, one in zip(x.shape, scales, strict=True)]
-    return _resized(
-        x, list(range(x.dim())), None, [float(one) for one in scales], new, {**_OLD, "mode": mode}
-    )
+    if len(scales) != x.dim():
+        raise OnnxError(f"it needs scales of {x.dim()} dims")
+    where, factors = _stretched(range(x.dim()), scales)
+    new = [math.floor(int(x.shape[axis]) * one) for axis, one in zip(where, factors, strict=True)]
+    return _resized(x, where, None, factors, new, {**_OLD, "mode": mode})
 
 
 @operator("Upsample", since=9, numbers=(1,))

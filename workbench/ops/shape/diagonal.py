@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, dim_index
-from workbench.base.dtypes import as_dtype
+from workbench.base.dtypes import plain_dtype
 from workbench.base.errors import DimensionError
 from workbench.core.batch_rules import matrices
 from workbench.core.families import grid
@@ -311,7 +311,7 @@ def _matrices(input: Any, op: str) -> Any:
 def _triangle_indices(rows: Any, dtype: Any, device: Any, row: int, col: int) -> Tensor:
     if row < 0 or col < 0:
         raise DimensionError(f"row and col must be non-negative, got {row} and {col}")
-    kind = as_dtype(dtype if dtype is not None else "int64").numpy
+    kind = plain_dtype(dtype if dtype is not None else "int64").numpy
     return placed(np.stack(rows).astype(kind), device)  # type: ignore[no-any-return]
 
 

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from workbench.base.dims import Dims, dim_index
-from workbench.base.dtypes import DType, as_dtype
+from workbench.base.dtypes import DType, plain_dtype
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.families import grid, unbroadcast
 from workbench.core.op import Absent, BadInput, DTypeRule, Sample, ops
@@ -267,7 +267,7 @@ def view(input: Tensor, *shape: Size, size: Size | None = None, dtype: DTypeLike
     if dtype is None and len(shape) == 1 and isinstance(shape[0], DType | type):
         dtype = shape[0]
     if dtype is not None:
-        return _view_dtype(input, as_dtype(dtype).numpy)
+        return _view_dtype(input, plain_dtype(dtype).numpy)
     result = ops.reshape(input, sizes=sizes_from(shape if size is None else (size,)))
     if result._view is not None and result is not input:
         return result  # it shares memory, as told
