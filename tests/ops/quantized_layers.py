@@ -51,7 +51,7 @@ class Layer:
         random = np.random.default_rng([len(str(self)), *self.x, *self.weight, ties, relu, per_channel])
         x = random.integers(0, highest + 1, self.x).astype(np.uint8)
         w = random.integers(-128, 128, self.weight).astype(np.int8)
-        x_scale, x_zero = float(random.uniform(0.005, 0.1)), int(random.integers(0, 200))
+        x_scale, x_zero = float(random.uniform(0.005, 0.1)), int(random.integers(0, min(200, highest + 1)))
         axis = 1 if self.transposed else 0
         scales = random.uniform(0.001, 0.02, self.weight[axis] if per_channel else 1)
         terms = int(np.prod(self.weight[1:]))

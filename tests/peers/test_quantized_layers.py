@@ -79,7 +79,13 @@ TRANSPOSED = [layer for layer in LAYERS if layer.transposed]
 @pytest.mark.parametrize("engine", ["onednn", "x86"])
 @pytest.mark.parametrize("layer", STRAIGHT, ids=str)
 def test_codes_are_the_same(layer: Layer, engine: str, ties: bool) -> None:
-    assert compare(layer, engine, ties)[0] == 0
+    if torch.cpu._is_vnni_supported():
+        assert compare(layer, engine, ties)[0] == 0
+        return
+    # Without VNNI theirs adds products in pairs of 16 bits, which saturate with codes of eight, and has FBGEMM
+    # compute what `x86` gives: halves of a code then go another way.
+    differ, count = compare(layer, engine, ties, highest=127)
+    assert differ <= max(2, count // 100)
 
 
 @pytest.mark.parametrize("layer", LAYERS, ids=str)
