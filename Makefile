@@ -82,8 +82,9 @@ plain: install
 	  tests/nn tests/optim tests/data tests/train tests/quantization tests/embedding/test_neighbours.py \
 	  tests/embedding/test_quality.py $(ARGS)
 
+# Two at once: a browser waits more than it works.
 slow: install browser
-	$(PYTEST) tests -m "browser or notebook or packaging" $(ARGS)
+	$(PYTEST) tests -m "browser or notebook or packaging" -n auto --maxprocesses=2 --dist=loadfile $(ARGS)
 
 # Beside the tests --------------------------------------------------------------------------------------------
 

@@ -143,3 +143,14 @@ def test_scales_are_of_pytorchs_type(name: str) -> None:
     assert scales
     assert [str(found[key].dtype).split(".")[-1] for key in scales] == ["float32"] * len(scales)
     assert [str(wanted[key].dtype) for key in scales] == ["torch.float32"] * len(scales)
+
+
+def test_a_histogram_goes_on_as_the_other() -> None:
+    theirs, mine = torch.ao.quantization.HistogramObserver(), wb.ao.quantization.HistogramObserver()
+    values = torch.randn(10_000, generator=torch.Generator().manual_seed(0))
+    theirs(values)
+    mine.load_state_dict({name: wb.tensor(one.numpy()) for name, one in theirs.state_dict().items()})
+    for factor in (1.0, 1.5):
+        np.testing.assert_allclose(mine.calculate_qparams()[0], theirs.calculate_qparams()[0], rtol=0.03)
+        theirs(factor * values)
+        mine(wb.tensor((factor * values).numpy()))

@@ -430,3 +430,32 @@ def test_doubles_beyond_float32_are_infinite_and_complex_values_refused(make: An
         np.testing.assert_array_equal(found.numpy(), expected.numpy())
     with pytest.raises(wb.QuantizationError, match="complex64 values have no order, so no range"):
         make()(wb.ones(2, 2, dtype=wb.complex64))
+
+
+def test_a_histogram_of_pytorchs_state_is_taken_and_goes_on() -> None:
+    values = np.random.default_rng(0).standard_normal(10_000).astype(np.float32)
+    counts, edges = np.histogram(values, 2048)
+    state = {
+        "eps": wb.tensor([2.0**-23]),
+        "histogram": wb.tensor(counts.astype(np.float32)),
+        "min_val": wb.tensor(edges[0]).float(),
+        "max_val": wb.tensor(edges[-1]).float(),
+    }
+    mine, other = q.HistogramObserver(), q.HistogramObserver()
+    mine(wb.tensor(values))
+    other.load_state_dict(state)
+    assert other.density().total == 10_000
+    np.testing.assert_allclose(other.range(), mine.range(), rtol=0.01)
+    assert "edges" not in state and state["histogram"].shape == (2048,)
+    for one in (mine, other):
+        one(wb.tensor(4 * values))
+    np.testing.assert_allclose(other.range(), mine.range(), rtol=0.01)
+
+    # Of one value; of none, which is how PyTorch's begins; and of what is no histogram.
+    other.load_state_dict({**state, "min_val": wb.tensor(2.0), "max_val": wb.tensor(2.0)})
+    assert other.density().total == 10_000
+    fresh = q.HistogramObserver()
+    fresh.load_state_dict({**state, "min_val": wb.tensor(np.inf), "max_val": wb.tensor(-np.inf)})
+    assert fresh.density() is None
+    with pytest.raises(RuntimeError, match="edges"):
+        fresh.load_state_dict({**state, "histogram": wb.zeros(2, 2)})

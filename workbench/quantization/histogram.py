@@ -84,6 +84,11 @@ def _count(array: Array, low: float, high: float, bins: int) -> Array:
     return np.bincount(np.clip(places, 0, bins - 1), minlength=bins)
 
 
+def _around(value: float) -> float:
+    """Half the range that a single value gets."""
+    return max(abs(value) * 2.0**-8, 2.0**-20)
+
+
 class RunningHistogram:
     """Counts of values in equal bins over [edges[0], edges[1]]; both arrays are the caller's, and changed in place.
 
@@ -145,7 +150,7 @@ class RunningHistogram:
             self.edges[:] = low, high
             # A single value gets a range around it, so that there is a width to double.
             if not high > low:
-                half = max(abs(low) * 2.0**-8, 2.0**-20)
+                half = _around(low)
                 self.edges[:] = low - half, low + half
         else:
             self.grow(low, high)
@@ -166,6 +171,30 @@ class RunningHistogram:
             else:
                 self.counts[half:] = merged
                 self.edges[0] -= width
+
+    def spread(self, counts: Array, low: float, high: float) -> None:
+        """Take the counts of other bins over [low, high] in place of these: those of one bin are spread over it evenly.
+
+        Where there is no range, as before the first value, nothing is taken.
+
+        >>> found = RunningHistogram.of(4)
+        >>> found.spread(np.array([2.0, 6.0]), 0.0, 1.0)
+        >>> found.counts.tolist()
+        [1, 1, 3, 3]
+        """
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+            return
+        ends = np.linspace(0, 1, len(counts) + 1)
+        below = np.concatenate([[0.0], np.cumsum(counts)])
+        self.edges[:] = low, high
+        if high > low:
+            places = np.linspace(0, 1, len(self.counts) + 1)
+            self.counts[:] = np.diff(np.rint(np.interp(places, ends, below)))
+            return
+        # A single value gets a range around it, as when it is counted.
+        half = _around(low)
+        self.edges[:] = low - half, low + half
+        self.counts[len(self.counts) // 2] = round(float(below[-1]))
 
     def used(self) -> tuple[Array, float, float]:
         """Return the counts from the first bin in use to the last, and the ends of these bins."""

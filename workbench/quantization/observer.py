@@ -247,6 +247,18 @@ class HistogramObserver(_PerTensor):
         density = self.density()
         return [] if density is None else candidates(density, self.scheme)
 
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """Take a state of PyTorch's, too: its bins go from the least value to the greatest, and no edges are kept."""
+        names = [f"{prefix}{name}" for name in ("histogram", "min_val", "max_val")]
+        own = f"{prefix}edges"
+        if own not in state_dict and all(isinstance(state_dict.get(name), Tensor) for name in names):
+            counts, low, high = (state_dict[name].detach().numpy().astype(np.float64) for name in names)
+            if counts.ndim == 1 and counts.size and low.size == high.size == 1:
+                found = RunningHistogram.of(self.histogram.payload.size)
+                found.spread(counts, low.item(), high.item())
+                state_dict = {**state_dict, names[0]: new(found.counts), own: new(found.edges)}
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
     def reset(self) -> None:
         """Forget what was seen; settings and a range set by hand stay."""
         with self._lock:
