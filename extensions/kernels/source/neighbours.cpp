@@ -57,66 +57,42 @@ nb::tuple products_with(const Plain<T>& points, const Plain<double>& direction) 
 class Candidates {
    public:
     Candidates(std::int64_t count, std::int64_t k)
-        : k_(k), capacity_(std::min(count, 4 * k + 256) + 16), places_(capacity_), low_(capacity_), high_(capacity_) {}
+        : count_(count), k_(k), groups_((8 * (k + 1) + 15) / 16 * 16), places_(count + 16), low_(count + 16), minima_(groups_) {}
 
     // Reads one row; returns how many candidates are left.
-    std::int64_t read(const float* products, const float* least, const float* width, std::int64_t count, std::int64_t own, float own_width) {
-        kept_ = 0;
+    std::int64_t read(const float* products, const float* least, const float* width, std::int64_t own, float own_width) {
         float bound = std::numeric_limits<float>::infinity();
-        for (std::int64_t j = 0; j < count;) {
-            if (capacity_ - kept_ < 32) {
-                bound = narrow(own_width);
-                // Many are as near as each other: there has to be room for all.
-                if (capacity_ - kept_ < capacity_ / 4) grow();
-            }
-            std::int64_t found = 0;
-            const std::int64_t before = kept_;
-            j = LEAF(places_within)(products, least, j, count, bound, capacity_ - kept_, places_.data() + kept_, low_.data() + kept_, &found);
-            for (std::int64_t i = before; i < before + found; ++i) {
-                if (places_.data()[i] == own) continue;
-                places_.data()[kept_] = places_.data()[i], low_.data()[kept_] = low_.data()[i];
-                high_.data()[kept_] = low_.data()[i] + width[places_.data()[i]];
-                ++kept_;
-            }
+        if (2 * groups_ <= count_) {
+            LEAF(least_of_groups)(products, least, width, count_, groups_, minima_.data());
+            // As many points besides itself are as near as the one before this.
+            std::nth_element(minima_.data(), minima_.data() + k_, minima_.data() + groups_);
+            bound = minima_.data()[k_] + own_width;
         }
-        narrow(own_width);
-        return kept_;
+        std::int64_t kept = 0;
+        const std::int64_t found = LEAF(places_within)(products, least, count_, bound, places_.data(), low_.data());
+        for (std::int64_t i = 0; i < found; ++i)
+            if (places_.data()[i] != own) places_.data()[kept] = places_.data()[i], low_.data()[kept++] = low_.data()[i];
+        return kept > k_ ? narrow(kept, width, own_width) : kept;
     }
     const std::int32_t* places() const { return places_.data(); }
 
    private:
-    // Leaves out what cannot be among the k nearest, and returns the bound that it goes by.
-    float narrow(float own_width) {
-        if (kept_ <= k_) return std::numeric_limits<float>::infinity();
-        std::vector<float>& sorted = scratch_;
-        sorted.assign(high_.data(), high_.data() + kept_);
-        std::nth_element(sorted.begin(), sorted.begin() + (k_ - 1), sorted.end());
-        const float bound = sorted[static_cast<std::size_t>(k_ - 1)] + own_width;
+    // Leaves out what cannot be among the k nearest: groups let pass what shares one with something nearer.
+    std::int64_t narrow(std::int64_t count, const float* width, float own_width) {
+        high_.resize(static_cast<std::size_t>(count));
+        for (std::int64_t i = 0; i < count; ++i) high_[static_cast<std::size_t>(i)] = low_.data()[i] + width[places_.data()[i]];
+        std::nth_element(high_.begin(), high_.begin() + (k_ - 1), high_.end());
+        const float bound = high_[static_cast<std::size_t>(k_ - 1)] + own_width;
         std::int64_t left = 0;
-        for (std::int64_t i = 0; i < kept_; ++i) {
-            if (!(low_.data()[i] <= bound)) continue;
-            places_.data()[left] = places_.data()[i], low_.data()[left] = low_.data()[i], high_.data()[left] = high_.data()[i];
-            ++left;
-        }
-        kept_ = left;
-        return bound;
+        for (std::int64_t i = 0; i < count; ++i)
+            if (low_.data()[i] <= bound) places_.data()[left++] = places_.data()[i];
+        return left;
     }
 
-    void grow() {
-        const std::int64_t more = capacity_ * 2;
-        Buffer<std::int32_t> places(more);
-        Buffer<float> low(more), high(more);
-        std::copy_n(places_.data(), kept_, places.data());
-        std::copy_n(low_.data(), kept_, low.data());
-        std::copy_n(high_.data(), kept_, high.data());
-        std::swap(places_, places), std::swap(low_, low), std::swap(high_, high);
-        capacity_ = more;
-    }
-
-    std::int64_t k_, capacity_, kept_ = 0;
+    std::int64_t count_, k_, groups_;
     Buffer<std::int32_t> places_;
-    Buffer<float> low_, high_;
-    std::vector<float> scratch_;
+    Buffer<float> low_, minima_;
+    std::vector<float> high_;
 };
 
 // The k nearest of each of some rows, by their products with all points in floats, and the points themselves.
@@ -140,20 +116,22 @@ nb::tuple nearest_of_products(const Plain<float>& products, const Plain<float>& 
         KernelScope scope(rows * (count + k * features * 4));
         parallel_for(rows, 1, [&](std::int64_t begin, std::int64_t end) {
             Candidates candidates(all, k);
-            std::vector<double> exact;
+            std::vector<double> exact, own_point(static_cast<std::size_t>(wide));
             std::vector<std::pair<double, std::int32_t>> order;
             for (std::int64_t row = begin; row < end; ++row) {
                 const std::int64_t place = own.data()[row];
-                const std::int64_t kept = candidates.read(products.data() + row * all, least.data(), width.data(), all, place, own_width.data()[row]);
+                const std::int64_t kept = candidates.read(products.data() + row * all, least.data(), width.data(), place, own_width.data()[row]);
                 exact.resize(static_cast<std::size_t>(kept)), order.resize(static_cast<std::size_t>(kept));
-                LEAF(squared_distances_of<T>)(points.data(), candidates.places(), kept, wide, points.data() + place * wide, exact.data());
+                std::copy_n(points.data() + place * wide, wide, own_point.begin());
+                LEAF(squared_distances_of<T>)(points.data(), candidates.places(), kept, wide, own_point.data(), exact.data());
                 for (std::size_t i = 0; i < exact.size(); ++i) order[i] = {std::sqrt(exact[i]), candidates.places()[i]};
                 // Products that are no numbers leave too few.
                 if (kept < k) {
                     whole = false;
                     continue;
                 }
-                std::partial_sort(order.begin(), order.begin() + k, order.end());
+                std::nth_element(order.begin(), order.begin() + (k - 1), order.end());
+                std::sort(order.begin(), order.begin() + k);
                 for (std::int64_t i = 0; i < k; ++i) {
                     indices.data()[row * k + i] = order[static_cast<std::size_t>(i)].second;
                     distances.data()[row * k + i] = order[static_cast<std::size_t>(i)].first;
