@@ -14,6 +14,13 @@ from tests.bench.measure import Case, Work
 K = 100
 
 
+def same_threads() -> None:
+    """Have scikit-learn's own OpenMP take as many threads as we do: it asks nobody else."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(wb.kernels.get_num_threads())
+
+
 def points(count: int, features: int) -> np.ndarray[Any, Any]:
     """Points with directions of falling weight."""
     generator = np.random.default_rng(0)
@@ -24,6 +31,7 @@ def _components(count: int, features: int) -> tuple[Work, Work]:
     from sklearn.decomposition import PCA
 
     given = points(count, features)
+    same_threads()
     return (
         lambda: wb.embedding.PCA(3).fit_transform(given),
         lambda: PCA(3, svd_solver="covariance_eigh").fit_transform(given),
@@ -34,6 +42,7 @@ def _all_neighbours() -> tuple[Work, Work]:
     from sklearn.neighbors import NearestNeighbors
 
     given = points(10_000, 200)
+    same_threads()
     return (
         lambda: wb.embedding.all_neighbours(given, K),
         lambda: NearestNeighbors(n_neighbors=K, algorithm="brute").fit(given).kneighbors(),

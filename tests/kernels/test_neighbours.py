@@ -51,6 +51,22 @@ def test_the_nearest_are_those_of_sorting(count: int, k: int, equal: bool) -> No
         np.testing.assert_array_equal(distances[row], apart[order])
 
 
+def test_all_that_is_near_may_be_in_one_of_the_groups_that_give_the_bound() -> None:
+    # The least of each of 8 (k + 1), rounded up to sixteens, is looked at first.
+    k, groups, count = 3, 32, 4000
+    points = np.full((count, 4), 50, np.float32) + floats(count, 4)
+    points[::groups] = floats(len(points[::groups]), 4)
+    own = np.array([0, groups, count - groups], np.int64)
+    squares = (points.astype(np.float64) ** 2).sum(1)
+    products, width = points[own] @ points.T, np.full(count, 0.1, np.float32)
+    least = (squares - 0.05).astype(np.float32)
+    indices, _ = run("nearest_of_products")(products, least, width, points, own, width[own], k)
+    for row, place in enumerate(own):
+        apart = ((points - points[place]) ** 2).sum(1)
+        apart[place] = np.inf
+        np.testing.assert_array_equal(indices[row], np.argsort(apart, kind="stable")[:k])
+
+
 def test_what_does_not_fit_is_refused() -> None:
     points, row = floats(6, 3), floats(6)
     own = np.zeros(1, np.int64)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from workbench import kernels
 from workbench.base.lazy import scipy_linalg
 from workbench.embedding.vectors import as_points, check_finite, is_whole
 
@@ -22,6 +23,8 @@ CHUNK = 1 << 17
 
 SINGLE = 1 << 20
 """From so many values on, products of points in float32 are taken in that type, and added up in float64."""
+
+_PRODUCTS, _PLACES = kernels.lookup("products_of_columns"), kernels.lookup("places_along")
 
 
 class PCA:
@@ -134,6 +137,10 @@ class PCA:
         return self._placed(array)
 
     def _placed(self, array: Array) -> Array:
+        if _single(array) and _PLACES is not None:
+            given = (array, self.mean.astype(np.float32), self.components.astype(np.float32))
+            if _PLACES.accepts(*given):
+                return np.asarray(_PLACES.run(*given))
         directions = np.ascontiguousarray(self.components.T, np.float32 if _single(array) else np.float64)
         positions = np.empty((len(array), self.n_components))
         start = 0
@@ -218,19 +225,30 @@ def _scatter(array: Array) -> tuple[Array, Array]:
     Each is taken less the mean of the first few, which is near enough for no digits to be lost; the rest is taken off
     at the end.
     """
-    rows = _step(array)
-    near = array[:rows].mean(axis=0, dtype=np.float64)
-    apart = np.zeros(array.shape[1])
-    square = np.zeros((array.shape[1], array.shape[1]))
+    near = array[: _step(array)].mean(axis=0, dtype=np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        for part in _centred(array, near):
-            apart += np.ones(len(part), part.dtype) @ part
-            square += part.T @ part
+        if _single(array):
+            # As it is taken off.
+            near = near.astype(np.float32).astype(np.float64)
+        apart, square = _sums(array, near)
     if not np.isfinite(square).all():
         check_finite(array, "PCA")
     apart /= len(array)
     square -= len(array) * np.outer(apart, apart)
     return near + apart, square
+
+
+def _sums(array: Array, near: Array) -> tuple[Array, Array]:
+    """Return the sums of the columns of the points less `near`, and of their products."""
+    if _single(array) and _PRODUCTS is not None and _PRODUCTS.accepts(array, near.astype(np.float32)):
+        apart, square = _PRODUCTS.run(array, near.astype(np.float32))
+        return apart, square
+    apart = np.zeros(array.shape[1])
+    square = np.zeros((array.shape[1], array.shape[1]))
+    for part in _centred(array, near):
+        apart += np.ones(len(part), part.dtype) @ part
+        square += part.T @ part
+    return apart, square
 
 
 def _greatest(square: Array, count: int) -> tuple[Array, Array]:

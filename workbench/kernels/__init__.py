@@ -11,6 +11,7 @@ from workbench.kernels import (  # noqa: F401  they register themselves
     attention,
     casts,
     codes,
+    components,
     dropout,
     elementwise,
     index,

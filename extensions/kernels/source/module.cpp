@@ -9,6 +9,7 @@
 #include "codes_rows.hpp"
 #include "compiled/chain.hpp"
 #include "compiled/program.hpp"
+#include "components.hpp"
 #include "convolution.hpp"
 #include "doubles.hpp"
 #include "dropout.hpp"
@@ -71,6 +72,7 @@ NB_MODULE(_kernels, module) {
     workbench::bind_order(module);
     workbench::bind_index(module);
     workbench::bind_extremes(module);
+    workbench::bind_components(module);
     workbench::bind_neighbours(module);
     workbench::bind_nll_loss(module);
     workbench::bind_pooling(module);

@@ -1,0 +1,9 @@
+#pragma once
+
+#include "layout.hpp"
+
+namespace workbench {
+
+void bind_components(nb::module_& module);
+
+}  // namespace workbench
