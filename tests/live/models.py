@@ -59,10 +59,11 @@ class Nodes(ViewModel):
         super().__init__()
         self.selected: str | None = None
         self.nodes: list[GraphNode] = []
+        self.buffers: tuple[bytes, ...] = ()
 
     def snapshot(self) -> Snapshot:
         state = GraphState("graph", HEAD, self.nodes, [], [], self.selected, None, "", 0)
-        return Snapshot(state, lasting=("nodes",))
+        return Snapshot(state, self.buffers, lasting=("nodes",))
 
     def handle(self, event: object) -> None:
         assert isinstance(event, SelectEvent)

@@ -149,6 +149,21 @@ def test_what_lasts_is_sent_once_to_whoever_has_it(world: World) -> None:
     assert [one["type"] for one in world.draw()] == ["state"], "an equal list may be another graph"
 
 
+def test_buffers_that_a_page_has_do_not_travel_again(world: World) -> None:
+    model = world.registry.show(Nodes())
+    model.buffers = (b"places", b"colours")
+    world.page("graph")
+    world.draw()
+    model.buffers = (b"sound", *model.buffers[::-1])
+    model.changed()
+    (update,) = world.draw()
+    assert (update["type"], update["kept"]) == ("update", [-1, 1, 0])
+    model.buffers = model.buffers[:2]
+    model.changed()
+    (update,) = world.draw()
+    assert (update["kept"], world.data.buffers) == ([0, 1], [[b"places", b"colours"], [b"sound"], []])
+
+
 def test_several_pages_are_served_until_the_last_one_leaves(world: World) -> None:
     model = world.registry.show(Observers())
     one, other = world.page("histogram", name="1"), world.page("graph", name="2")

@@ -1,8 +1,9 @@
-"""What of a view's state a page does not have yet: of ten thousand nodes none travels again because one was picked."""
+"""What of a view's state a page does not have yet: of a million points none travels again because one was picked."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from workbench.live.encode import encode, encode_snapshot
 from workbench.live.model import Snapshot
@@ -11,10 +12,12 @@ __all__ = ["Sent", "encode_news"]
 
 
 class Sent:
-    """The large fields of the last state that was sent, as the objects that they were."""
+    """The large fields and the buffers of the last state that was sent, as the objects that they were."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._fields = _lasting(snapshot)
+        # Of a state that is always sent whole nothing need be kept alive.
+        self._buffers = snapshot.buffers if snapshot.lasting else ()
 
     def holds(self, snapshot: Snapshot) -> bool:
         """Say whether `snapshot` has large fields, and all of them are those that were sent."""
@@ -25,6 +28,11 @@ class Sent:
             and now.keys() == self._fields.keys()
             and all(self._fields[name] is value for name, value in now.items())
         )
+
+    def places(self, buffers: Sequence[bytes]) -> list[int]:
+        """Return for each of `buffers` its place among those that were sent, or -1 where it was not."""
+        known = {id(buffer): place for place, buffer in enumerate(self._buffers)}
+        return [known.get(id(buffer), -1) for buffer in buffers]
 
 
 def _lasting(snapshot: Snapshot) -> dict[str, object]:

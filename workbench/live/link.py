@@ -212,8 +212,12 @@ class KernelLink:
             if self._had.get(identity) is had:
                 self._had[identity] = Sent(snapshot)
         where = PROTOCOL_VERSION, model.view, identity, order, number
-        said = Announcement("state", *where, fields) if whole else Update("update", *where, fields)
-        self._send(vars(said), buffers)
+        if whole or had is None:
+            self._send(vars(Announcement("state", *where, fields)), buffers)
+            return
+        kept = had.places(buffers)
+        news = [buffer for buffer, place in zip(buffers, kept, strict=True) if place < 0]
+        self._send(vars(Update("update", *where, fields, kept)), news)
 
     def _send(self, message: dict[str, Any], buffers: Sequence[bytes] | None = None) -> None:
         self._data.send(message, buffers=buffers)

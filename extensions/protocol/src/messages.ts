@@ -657,6 +657,8 @@ export interface Update {
   /** One more than that of the picture which it changes. */
   readonly picture: number;
   readonly fields: Readonly<Record<string, unknown>>;
+  /** For each buffer of the state its place among those of that picture; −1 for those that come with this message. */
+  readonly kept: readonly number[];
 }
 
 /** Kernel to page: a view model is gone. */

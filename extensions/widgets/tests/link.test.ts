@@ -164,7 +164,14 @@ describe('KernelLink', () => {
     const { kernel, link } = await opened();
     const nodes = [{ id: 'relu' }];
     kernel.write({ ...state('g', 1, 'graph'), picture: 3, state: { nodes, selected: null } }, 'data');
-    const change = { type: 'update', view: 'graph', model: 'g', order: 2, fields: { selected: 'relu' } };
+    const change = {
+      type: 'update',
+      view: 'graph',
+      model: 'g',
+      order: 2,
+      fields: { selected: 'relu' },
+      kept: []
+    };
     kernel.write({ ...change, picture: 4 }, 'data');
     const shown = link.shown('graph')[0]!;
     expect(shown).toMatchObject({ order: 2, picture: 4, state: { selected: 'relu' } });
@@ -176,6 +183,27 @@ describe('KernelLink', () => {
     expect(kernel.said.slice(before)).toMatchObject([
       { data: { type: 'hello', have: { g: 4 } } },
       { data: { type: 'hello', have: { g: 4 } } }
+    ]);
+  });
+
+  it('keeps the buffers that are here, and asks for the whole where one is not', async () => {
+    const { kernel, link } = await opened();
+    const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
+    kernel.write({ ...state('g', 1, 'graph'), picture: 1 }, 'data', [bytes(1), bytes(2)]);
+    const [first, second] = link.shown('graph')[0]!.buffers;
+    const change = { type: 'update', view: 'graph', model: 'g', order: 1, fields: {} };
+    kernel.write({ ...change, picture: 2, kept: [1, -1, 0] }, 'data', [bytes(3)]);
+    const { buffers } = link.shown('graph')[0]!;
+    expect([buffers[0], buffers[2]]).toEqual([second, first]);
+    expect(buffers[0]).toBe(second);
+    expect(buffers.map(view => view.getUint8(0))).toEqual([2, 3, 1]);
+    const before = kernel.said.length;
+    kernel.write({ ...change, picture: 3, kept: [7] }, 'data');
+    kernel.write({ ...change, picture: 3, kept: [-1] }, 'data');
+    expect(link.shown('graph')).toMatchObject([{ picture: 2 }]);
+    expect(kernel.said.slice(before)).toMatchObject([
+      { data: { type: 'hello', have: { g: 2 } } },
+      { data: { type: 'hello', have: { g: 2 } } }
     ]);
   });
 

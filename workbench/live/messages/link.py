@@ -41,6 +41,8 @@ class Update:
     picture: int
     """One more than that of the picture which it changes."""
     fields: dict[str, object]
+    kept: list[int]
+    """For each buffer of the state its place among those of that picture; −1 for those that come with this message."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,16 @@ export class Pictures {
    */
   take(said: Announcement | Update | Trouble, buffers: readonly (ArrayBuffer | ArrayBufferView)[]): boolean {
     const before = this.entries.get(said.model);
-    if (said.type === 'update' && (!before?.state || before.picture !== said.picture - 1)) {
+    let views: readonly (DataView | undefined)[] = buffers.map(aligned);
+    if (said.type === 'update') {
+      if (!before?.state || before.picture !== said.picture - 1) {
+        return false;
+      }
+      const news = views.values();
+      // What is kept stays the memory that it was, too.
+      views = said.kept.map(place => (place < 0 ? news.next().value : before.buffers[place]));
+    }
+    if (!views.every(view => view !== undefined)) {
       return false;
     }
     for (const [model, entry] of this.entries) {
@@ -73,7 +82,6 @@ export class Pictures {
       const { model, view, order, picture } = said;
       // What lasts stays the object that it was: a view need not look whether it is another.
       const state = said.type === 'state' ? said.state : { ...before?.state, ...said.fields };
-      const views = buffers.map(aligned);
       this.entries.set(model, {
         model,
         view,
