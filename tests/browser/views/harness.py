@@ -86,6 +86,22 @@ class Harness:
         )
         return base64.b64decode(data)
 
+    def drawn(self, name: str) -> tuple[int, int]:
+        """A mark of what is drawn on a canvas, other for another picture, and in how many opaque colours it is."""
+        mark, colours = self.at(name).evaluate(
+            """c => {
+                const words = new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer);
+                const seen = new Set();
+                let mark = 0;
+                for (const word of words) {
+                    mark = Math.imul(mark ^ word, 16777619) + 1 | 0;
+                    if (word >>> 24 > 200) seen.add(word);
+                }
+                return [mark, seen.size];
+            }"""
+        )
+        return mark, colours
+
     def middle(self, target: Locator) -> tuple[float, float]:
         """The middle of an element, in pixels of the window."""
         box = target.bounding_box()
