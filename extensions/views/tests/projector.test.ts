@@ -41,6 +41,7 @@ const word = readColumn(
 );
 const columns = new Map<string, Column>([digit, sure, word].map(one => [one.name, one]));
 const all = [...columns.values()];
+const four = { count: 4, weights: null, numbers: null };
 
 describe('columns', () => {
   it('are read by points, whatever they hold', () => {
@@ -67,7 +68,7 @@ describe('columns', () => {
 });
 
 describe('a search', () => {
-  const found = (text: string): readonly number[] => find(text, all, 4).points;
+  const found = (text: string): readonly number[] => find(text, all, four, 4).points;
 
   it('finds words, expressions, one column, and points by their number', () => {
     expect(found('seven')).toEqual([0]); // the whole value, and not seventeen
@@ -82,22 +83,22 @@ describe('a search', () => {
   });
 
   it('says what is wrong with what was asked', () => {
-    expect(find('/(/', all, 4).problem).toMatch(/regular expression/i);
-    expect(find('#9', all, 4).problem).toBe('there is no point 9; the points are 0 to 3');
-    expect(find('nothing', all, 4)).toEqual({ points: [], problem: '' });
+    expect(find('/(/', all, four, 4).problem).toMatch(/regular expression/i);
+    expect(find('#9', all, four, 4).problem).toBe('there is no point 9; the points are 0 to 3');
+    expect(find('nothing', all, four, 4)).toEqual({ points: [], problem: '' });
   });
 });
 
 describe('filters', () => {
   it('hide values, and what lies in no range; a column that is gone hides nothing', () => {
     let now = toggled(PLAIN_ARRANGEMENT, 'digit', 'seven');
-    expect([...shownBy(now, columns, 4)!]).toEqual([0, 1, 1, 1]);
+    expect([...shownBy(now, columns, four)!]).toEqual([0, 1, 1, 1]);
     now = withRange(now, 'sure', [0.3, 0.6]);
-    expect([...shownBy(now, columns, 4)!]).toEqual([0, 0, 0, 1]);
-    expect([...shownBy(now, columns, 4, 'sure')!]).toEqual([0, 1, 1, 1]);
-    expect(countShown(shownBy({ ...now, isolated: [1, 3, 99] }, columns, 4), 4)).toBe(1);
-    expect(shownBy(withoutFilters(now), columns, 4)).toBeNull();
-    expect([...(shownBy(toggled(PLAIN_ARRANGEMENT, 'gone', 'x'), columns, 4) ?? [1])]).toEqual([1]);
+    expect([...shownBy(now, columns, four)!]).toEqual([0, 0, 0, 1]);
+    expect([...shownBy(now, columns, four, 'sure')!]).toEqual([0, 1, 1, 1]);
+    expect(countShown(shownBy({ ...now, isolated: [1, 3, 99] }, columns, four), 4)).toBe(1);
+    expect(shownBy(withoutFilters(now), columns, four)).toBeNull();
+    expect([...(shownBy(toggled(PLAIN_ARRANGEMENT, 'gone', 'x'), columns, four) ?? [1])]).toEqual([1]);
     expect(hiddenOf(toggled(now, 'digit', 'seven'), 'digit')).toEqual([]);
   });
 

@@ -2,11 +2,14 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ScatterState } from '../src/protocol';
 import { between, project, projection, startCamera, zoomAt } from '../src/scatter/camera';
 import { Choice } from '../src/scatter/choice';
-import { moved, numberOf, pointOf, readCloud } from '../src/scatter/cloud';
+import { PLAIN_ARRANGEMENT } from '../src/scatter/arrangement';
+import { moved, numberOf, numbersOf, placesOf, pointOf, readCloud } from '../src/scatter/cloud';
 import { categoryColour, rgb } from '../src/common/colours';
 import { readColumn, type Column } from '../src/scatter/columns';
 import { coloursBy } from '../src/scatter/paint';
 import { BRIGHT, HIDDEN, Styles, USUAL } from '../src/scatter/emphasis';
+import { shownBy } from '../src/scatter/filters';
+import { find } from '../src/scatter/finding';
 import { inside, join, pick, pickBox, pickLasso } from '../src/scatter/picking';
 import { Pixels } from '../src/scatter/pixels';
 import { categoryShape, inset, SHAPES } from '../src/scatter/shapes';
@@ -426,6 +429,17 @@ describe('a part of a very large cloud', () => {
       neighbours: [{ index: 1, distance: 1 }]
     });
     expect(localised(state, buffers).selected).toEqual([]);
+    // What is asked for and kept are numbers, too, for another part may be drawn by then.
+    expect([numbersOf(near, [1, 0]), placesOf(near, [40, 6, 5])]).toEqual([
+      [40, 5],
+      [1, 0]
+    ]);
+    expect(find('#40', [], near, 5e6).points).toEqual([1]);
+    expect(find('#41', [], near, 5e6).problem).toContain('point 41 is not drawn by itself');
+    expect(find('#5000000', [], near, 5e6).problem).toContain('the points are 0 to 4999999');
+    const isolated = { ...PLAIN_ARRANGEMENT, isolated: [40, 41] };
+    expect([...shownBy(isolated, new Map(), near)!]).toEqual([0, 1]);
+    expect(shownBy(isolated, new Map(), cloud)).toBeNull();
     expect(pointsInWords(closer)).toBe('2 of 5,000,000 points: all in this part');
   });
 

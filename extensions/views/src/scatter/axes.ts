@@ -3,6 +3,7 @@ import type { ScatterAxis, ScatterEnd } from '../protocol';
 import { h } from '../common/dom';
 import { grouped } from '../common/numbers';
 import { button } from '../common/parts';
+import { numbersOf } from './cloud';
 import type { Scene } from './scene';
 
 const NAMES = ['x', 'y', 'z'];
@@ -14,7 +15,8 @@ export class AxesForm {
   private scene: Scene | null = null;
 
   constructor() {
-    const selected = (): readonly number[] => this.scene?.selected ?? [];
+    const selected = (): readonly number[] =>
+      this.scene ? numbersOf(this.scene.cloud, this.scene.selected) : [];
     this.ends = NAMES.map(
       name => [new EndField(`${name} from`, selected), new EndField(`${name} to`, selected)] as const
     );

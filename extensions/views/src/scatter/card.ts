@@ -1,6 +1,6 @@
 /** The card beside the point under the pointer. */
 import { h } from '../common/dom';
-import { thumbnail } from './cloud';
+import { numberOf, thumbnail } from './cloud';
 import { rowOf } from './rows';
 import { pointName, type Scene } from './scene';
 
@@ -10,6 +10,7 @@ const MOST_LINES = 8;
 /** What is known of a point: its picture, its name, and its row. */
 export function card(scene: Scene, point: number): HTMLElement {
   const name = pointName(scene, point);
+  const number = `point ${numberOf(scene.cloud, point)}`;
   const facts = rowOf(scene, point);
   const lines = facts.slice(0, MOST_LINES).map(([column, value]) => h('div', {}, `${column}: ${value}`));
   const more = facts.length - lines.length;
@@ -18,7 +19,7 @@ export function card(scene: Scene, point: number): HTMLElement {
     'div',
     {},
     h('b', {}, name),
-    name === `point ${point}` ? null : h('div', { class: 'wb-quiet' }, `point ${point}`),
+    name === number ? null : h('div', { class: 'wb-quiet' }, number),
     ...lines,
     more > 0 ? h('div', { class: 'wb-quiet' }, `and ${more} more`) : null,
     distance === undefined

@@ -25,6 +25,9 @@ export interface Cloud extends Places {
   readonly numbers: Uint32Array | null;
 }
 
+/** What finds points by their numbers. */
+export type Lookup = Pick<Cloud, 'count' | 'weights' | 'numbers'>;
+
 /** Decodes a state. */
 export function readCloud(state: ScatterState, buffers: readonly DataView[]): Cloud {
   const { count, dims } = state;
@@ -108,7 +111,7 @@ export function numberOf(cloud: Cloud, point: number): number {
 }
 
 /** The place of a point among those that are drawn, by its number; −1 where it is not among them. */
-export function pointOf(cloud: Pick<Cloud, 'count' | 'weights' | 'numbers'>, number: number): number {
+export function pointOf(cloud: Lookup, number: number): number {
   const { numbers } = cloud;
   if (numbers === null) {
     return number < cloud.count && cloud.weights === null ? number : -1;
@@ -123,6 +126,16 @@ export function pointOf(cloud: Pick<Cloud, 'count' | 'weights' | 'numbers'>, num
     }
   }
   return numbers[low] === number ? low : -1;
+}
+
+/** Numbers of points that are known by their places among the drawn. */
+export function numbersOf(cloud: Cloud, points: readonly number[]): number[] {
+  return points.map(point => numberOf(cloud, point));
+}
+
+/** Places among the drawn of points that are known by their numbers; those that are not drawn are left out. */
+export function placesOf(cloud: Lookup, numbers: readonly number[]): number[] {
+  return numbers.map(number => pointOf(cloud, number)).filter(point => point >= 0);
 }
 
 /** The label of a point. */

@@ -1,6 +1,7 @@
 /** How the neighbourhoods of these points differ in another embedding of them. */
 import { h, replace, setText } from '../common/dom';
 import { percent } from '../common/numbers';
+import { pointOf } from './cloud';
 import { pointsAt } from './near';
 import { pointName, type Asks, type Part, type Scene } from './scene';
 
@@ -69,15 +70,24 @@ export class Comparison implements Part {
   private list(scene: Scene, sign: string, word: string, points: readonly number[]): HTMLElement {
     return h(
       'div',
-      { class: 'wb-change', 'data-change': word, 'data-testid': `wb-${word}` },
+      { class: 'wb-moved', 'data-change': word, 'data-testid': `wb-${word}` },
       h('h4', {}, `${sign} ${word} (${points.length})`),
-      ...points.map(point => {
+      ...points.map(number => {
+        const point = pointOf(scene.cloud, number);
+        const here = point >= 0;
         const element = h(
           'button',
-          { type: 'button', class: 'wb-button', title: `point ${point}` },
-          pointName(scene, point)
+          {
+            type: 'button',
+            class: 'wb-button',
+            title: `point ${number}${here ? '' : ', which is not drawn'}`,
+            disabled: !here
+          },
+          here ? pointName(scene, point) : `#${number}`
         );
-        pointsAt(element, point, this.asks);
+        if (here) {
+          pointsAt(element, point, this.asks);
+        }
         return element;
       })
     );

@@ -30,8 +30,8 @@ export const SCATTER_CSS = `
 .wb-note { margin: 0; }
 .wb-problem { color: var(--wb-wrong); background: var(--wb-wrong-paper); border-radius: 4px; padding: 4px 8px; overflow-wrap: anywhere; }
 .wb-said { flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-height: 17px; }
-.wb-menus { display: flex; flex-direction: column; gap: 4px; }
-.wb-scatter .wb-field { min-width: 0; } .wb-menus .wb-field > span { width: 56px; } .wb-scatter .wb-field > .wb-select { flex: 1; min-width: 0; }
+.wb-named-by { display: flex; flex-direction: column; gap: 4px; }
+.wb-scatter .wb-field { min-width: 0; } .wb-named-by .wb-field > span { width: 56px; } .wb-scatter .wb-field > .wb-select { flex: 1; min-width: 0; }
 .wb-legend { display: flex; flex-wrap: wrap; gap: 3px; max-height: 120px; overflow: auto; }
 .wb-legend button { display: inline-flex; align-items: center; gap: 5px; max-width: 100%; }
 .wb-legend button span { overflow: hidden; text-overflow: ellipsis; }
@@ -77,8 +77,8 @@ export const SCATTER_CSS = `
 .wb-axes { display: flex; flex-direction: column; gap: 4px; } .wb-axes .wb-line > span { width: 44px; flex: none; } .wb-axes .wb-input { flex: 1; width: 40px; }
 .wb-player { display: flex; flex-direction: column; gap: 4px; } .wb-player .wb-range { flex: 1; }
 .wb-changes { display: flex; flex-direction: column; gap: 4px; }
-.wb-change { display: flex; flex-wrap: wrap; gap: 3px; } .wb-change h4 { flex-basis: 100%; }
-.wb-change .wb-button { max-width: 100%; overflow: hidden; text-overflow: ellipsis; }
+.wb-moved { display: flex; flex-wrap: wrap; gap: 3px; } .wb-moved h4 { flex-basis: 100%; }
+.wb-moved .wb-button { max-width: 100%; overflow: hidden; text-overflow: ellipsis; }
 .wb-bookmarks { display: flex; flex-direction: column; gap: 3px; } .wb-bookmark { flex: 1; text-align: left; overflow: hidden; text-overflow: ellipsis; }
 .wb-rail.wb-alone > .wb-part:first-child { display: none; }
 .wb-bar { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: 6px 10px; align-items: center; font-size: 12px; }

@@ -1,5 +1,6 @@
 /** Which points an arrangement shows. */
 import type { Arrangement } from './arrangement';
+import { placesOf, type Lookup } from './cloud';
 import type { Column } from './columns';
 
 /**
@@ -9,18 +10,19 @@ import type { Column } from './columns';
 export function shownBy(
   now: Arrangement,
   columns: ReadonlyMap<string, Column>,
-  count: number,
+  cloud: Lookup,
   but = ''
 ): Uint8Array | null {
   const tests = [...hiddenTests(now, columns, but), ...rangeTests(now, columns, but)];
-  if (tests.length === 0 && now.isolated === null) {
+  const { count } = cloud;
+  // What stands for many points is none of those that were isolated, and hides none of them.
+  const isolated = cloud.weights === null ? now.isolated : null;
+  if (tests.length === 0 && isolated === null) {
     return null;
   }
-  const shown = new Uint8Array(count).fill(now.isolated ? 0 : 1);
-  for (const point of now.isolated ?? []) {
-    if (point < count) {
-      shown[point] = 1;
-    }
+  const shown = new Uint8Array(count).fill(isolated ? 0 : 1);
+  for (const point of placesOf(cloud, isolated ?? [])) {
+    shown[point] = 1;
   }
   for (const test of tests) {
     for (let point = 0; point < count; point++) {

@@ -1,4 +1,5 @@
 /** What a search means: words, an expression between slashes, one column, or a point by its number. */
+import { pointOf, type Lookup } from './cloud';
 import { isHere, textOf, type Column } from './columns';
 
 /** What was found, and what is wrong with what was asked; empty where nothing is. */
@@ -14,17 +15,15 @@ const NOTHING: Found = { points: [], problem: '' };
  * column, anything else is looked for as it stands, whatever its case. A whole value means only itself where some point
  * has it: `cat` is not `category`.
  */
-export function find(text: string, columns: readonly Column[], count: number): Found {
+export function find(text: string, columns: readonly Column[], cloud: Lookup, total: number): Found {
   const asked = text.trim();
   if (asked === '') {
     return NOTHING;
   }
   if (/^#\d+$/.test(asked)) {
-    const point = Number(asked.slice(1));
-    return point < count
-      ? { points: [point], problem: '' }
-      : { points: [], problem: `there is no point ${point}; the points are 0 to ${count - 1}` };
+    return byNumber(Number(asked.slice(1)), cloud, total);
   }
+  const { count } = cloud;
   const { word, among } = oneColumn(asked, columns.filter(isHere));
   const expression = /^\/(.+)\/([a-z]*)$/s.exec(word);
   if (!expression) {
@@ -37,6 +36,18 @@ export function find(text: string, columns: readonly Column[], count: number): F
   } catch (error) {
     return { points: [], problem: error instanceof Error ? error.message : String(error) };
   }
+}
+
+function byNumber(number: number, cloud: Lookup, total: number): Found {
+  const point = pointOf(cloud, number);
+  if (point >= 0) {
+    return { points: [point], problem: '' };
+  }
+  const problem =
+    number < total
+      ? `point ${number} is not drawn by itself: zoom to where it lies`
+      : `there is no point ${number}; the points are 0 to ${total - 1}`;
+  return { points: [], problem };
 }
 
 /** `digit: seven` asks the column digit, where there is one; columns are searched all together otherwise. */

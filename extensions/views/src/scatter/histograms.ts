@@ -2,12 +2,13 @@
 import { h, replace, s, setText } from '../common/dom';
 import { grouped } from '../common/numbers';
 import { button } from '../common/parts';
-import { hiddenOf, isFiltered, rangeOf, toggled, withHidden, withoutFilters, withRange } from './arrangement';
+import { hiddenOf, isFiltered, rangeOf, withoutFilters, withRange } from './arrangement';
 import { Brush } from './brush';
 import type { Category, Column, Numeric } from './columns';
 import { BINS, categoryBars, numberBars, type Bar } from './counts';
 import { countShown, shownBy } from './filters';
 import type { Asks, Part, Scene } from './scene';
+import { hides } from './values';
 
 /** More rows than these are found by searching. */
 const MOST_VALUES = 12;
@@ -116,7 +117,7 @@ class NumberChart implements Chart {
       return;
     }
     // What this column's own range leaves out is seen behind its handles.
-    const others = shownBy(scene.now, scene.columns, scene.cloud.count, column.name);
+    const others = shownBy(scene.now, scene.columns, scene.cloud, column.name);
     drawBars(this.svg, numberBars(column, others, scene.selected), scene.selected.length > 0);
     this.brush.update(column.low, column.high, rangeOf(scene.now, column.name));
     setText(this.note, column.missing > 0 ? `${grouped(column.missing)} without a number` : '');
@@ -153,7 +154,7 @@ class CategoryChart implements Chart {
   private key = '';
 
   constructor(
-    private readonly name: string,
+    name: string,
     private readonly asks: Asks,
     private readonly scene: () => Scene
   ) {
@@ -169,7 +170,7 @@ class CategoryChart implements Chart {
     if (column.kind !== 'category') {
       return;
     }
-    const others = shownBy(scene.now, scene.columns, scene.cloud.count, column.name);
+    const others = shownBy(scene.now, scene.columns, scene.cloud, column.name);
     const bars = categoryBars(column, others, scene.selected);
     const order = bars
       .map((_, index) => index)
@@ -204,14 +205,7 @@ class CategoryChart implements Chart {
       h('i', {}, h('u', { class: 'wb-bar-all' }), h('u', { class: 'wb-bar-shown' })),
       h('em')
     );
-    element.addEventListener('click', () =>
-      this.asks.arrange({ hidden: toggled(this.scene().now, this.name, value).hidden })
-    );
-    element.addEventListener('dblclick', () => {
-      const now = this.scene().now;
-      const others = column.values.filter(one => one !== value);
-      this.asks.arrange({ hidden: withHidden(now, this.name, others).hidden });
-    });
+    hides(element, column, value, () => this.scene().now, this.asks);
     return element;
   }
 }
@@ -228,5 +222,5 @@ function fillRow(row: HTMLElement, bar: Bar, most: number, selects: boolean, hid
   row.title =
     `${grouped(bar.shown)} of ${grouped(bar.all)} shown` +
     (selects ? `, ${grouped(bar.selected)} selected` : '') +
-    '. Click hides or shows them; double click shows these alone.';
+    '. Click hides or shows them; double click, or Shift and Enter, shows these alone.';
 }

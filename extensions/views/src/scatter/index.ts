@@ -8,7 +8,7 @@ import { Picture } from '../common/picture';
 import { pointRadius, zoomTo, type Camera } from './camera';
 import { card } from './card';
 import { checksum } from './choose';
-import { moved, named, numberOf, pointOf, readCloud, type Cloud } from './cloud';
+import { moved, named, numberOf, numbersOf, placesOf, readCloud, type Cloud } from './cloud';
 import { SCATTER_CSS } from './css';
 import { Gestures, type Tool } from './gestures';
 import { Instrument } from './instrument';
@@ -70,7 +70,11 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       camera: () => this.look.camera,
       turn: flat => this.look.turnTo(flat),
       reset: () => this.reset(),
-      tell: points => this.host.select?.({ points: this.numbersOf(points), from: 'scatter' }),
+      tell: points =>
+        this.host.select?.({
+          points: this.cloud ? numbersOf(this.cloud, points) : [...points],
+          from: 'scatter'
+        }),
       copy: text => this.host.copy(text),
       ...(host.save && { save: host.save.bind(host) }),
       wrong: text => this.refusal.say(text),
@@ -108,8 +112,8 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     this.undoByKeys();
     this.listeners.add(
       host.onSelect?.(selection => {
-        if (selection.from !== 'scatter' && selection.points) {
-          this.instrument.choose(this.pointsOf(selection.points), false);
+        if (selection.from !== 'scatter' && selection.points && this.cloud) {
+          this.instrument.choose(placesOf(this.cloud, selection.points), false);
         }
       })
     );
@@ -344,21 +348,12 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     }
   }
 
-  /** Places among the drawn of points that are known by their numbers. */
-  private pointsOf(numbers: readonly number[]): number[] {
-    const { cloud } = this;
-    return cloud ? numbers.map(number => pointOf(cloud, number)).filter(point => point >= 0) : [];
-  }
-
-  /** Numbers of points that are known by their places among the drawn. */
-  private numbersOf(points: readonly number[]): number[] {
-    const { cloud } = this;
-    return cloud ? points.map(point => numberOf(cloud, point)) : [...points];
-  }
-
   /** An event as Python hears it: with the points' numbers. */
   private outward(event: ScatterViewEvent): ScatterViewEvent {
-    return event.type === 'select_points' ? { ...event, indices: this.numbersOf(event.indices) } : event;
+    const { cloud } = this;
+    return event.type === 'select_points' && cloud
+      ? { ...event, indices: numbersOf(cloud, event.indices) }
+      : event;
   }
 
   private nameOf(point: number): string {

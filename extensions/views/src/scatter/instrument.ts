@@ -10,7 +10,7 @@ import { Bar } from './bar';
 import { Choice, MOST_SELECTED } from './choice';
 import { checksum, sameNumbers } from './choose';
 import type { Camera } from './camera';
-import type { Cloud } from './cloud';
+import { numbersOf, placesOf, type Cloud } from './cloud';
 import { readColumn, type Column } from './columns';
 import { shownBy } from './filters';
 import { coloursBy } from './paint';
@@ -120,7 +120,7 @@ export class Instrument implements Asks {
   private follow(state: ScatterState): void {
     const change: Partial<Arrangement> = {
       projection: state.projection,
-      selected: [...this.choice.points],
+      selected: this.numbers(this.choice.points),
       metric: state.metric,
       k: state.k
     };
@@ -195,8 +195,7 @@ export class Instrument implements Asks {
   }
 
   private recolour(): void {
-    const { state } = this;
-    this.shown = state ? shownBy(this.now, this.columns, state.count) : null;
+    this.shown = this.cloud ? shownBy(this.now, this.columns, this.cloud) : null;
     this.colours = coloursBy(this.columns.get(this.now.colour), this.dark);
     this.around.restyle();
   }
@@ -230,10 +229,12 @@ export class Instrument implements Asks {
       return;
     }
     const kept = this.choice.take(points, cloud.count);
-    if (tell) {
-      this.history.take({ ...this.now, selected: [...kept] });
+    // What is selected already, as by the second press of two, is no step.
+    const selected = this.numbers(kept);
+    if (tell && !sameNumbers(selected, this.now.selected)) {
+      this.history.take({ ...this.now, selected });
     } else {
-      this.history.follow({ selected: [...kept] });
+      this.history.follow({ selected });
     }
     this.around.wrong(
       points.length > MOST_SELECTED
@@ -312,6 +313,11 @@ export class Instrument implements Asks {
     this.around.redraw();
   }
 
+  /** Points as an arrangement keeps them: by their numbers, which stay while another part of them is drawn. */
+  private numbers(points: readonly number[]): number[] {
+    return this.cloud ? numbersOf(this.cloud, points) : [...points];
+  }
+
   /** Brings everything to what is arranged now. */
   private apply(before: Arrangement): void {
     const { now, state } = this;
@@ -325,7 +331,7 @@ export class Instrument implements Asks {
       this.look(now);
     }
     if (!sameNumbers(now.selected, before.selected) && this.cloud) {
-      this.selected(this.choice.take(now.selected, this.cloud.count), true);
+      this.selected(this.choice.take(placesOf(this.cloud, now.selected), this.cloud.count), true);
     }
     this.recolour();
     this.update();
@@ -385,7 +391,7 @@ export class Instrument implements Asks {
     const { state } = this;
     if (state) {
       this.choice.giveIn(state);
-      this.history.follow({ selected: [...this.choice.points] });
+      this.history.follow({ selected: this.numbers(this.choice.points) });
       this.around.restyle();
       this.update();
       if (reason) {

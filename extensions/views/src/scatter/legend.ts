@@ -4,11 +4,12 @@ import { h, replace, s, setText } from '../common/dom';
 import { grouped } from '../common/numbers';
 import { button } from '../common/parts';
 import { gradient } from '../common/raster';
-import { hiddenOf, rangeOf, toggled, withHidden, withRange } from './arrangement';
+import { hiddenOf, rangeOf, withHidden, withRange } from './arrangement';
 import { Brush } from './brush';
 import type { Category, Column, Numeric } from './columns';
 import type { Asks, Part, Scene } from './scene';
 import { categoryShape, shapePath } from './shapes';
+import { hides } from './values';
 
 /** With more the legend would be the view; the histogram of the column lists the others. */
 const MOST_LISTED = 500;
@@ -33,7 +34,7 @@ export class Legend implements Part {
     this.element = h(
       'div',
       { class: 'wb-part' },
-      h('div', { class: 'wb-menus' }, this.label.element, this.colour.element),
+      h('div', { class: 'wb-named-by' }, this.label.element, this.colour.element),
       this.note,
       this.list,
       this.strip,
@@ -112,18 +113,13 @@ export class Legend implements Part {
   }
 
   private entry(column: Category, value: string, index: number, dark: boolean): HTMLElement {
-    const element = button('', () => this.toggle(column, value), {
+    const element = h('button', {
+      type: 'button',
+      class: 'wb-button',
       'data-label': value,
       title: `${value}: ${grouped(column.sizes[index] ?? 0)} points. Click hides or shows them; double click, or Shift and Enter, shows these alone.`
     });
-    element.addEventListener('dblclick', () => this.solo(column, value));
-    element.addEventListener('keydown', event => {
-      if (event.key === 'Enter' && event.shiftKey) {
-        this.solo(column, value);
-        event.preventDefault();
-        event.stopPropagation();
-      }
-    });
+    hides(element, column, value, () => this.scene?.now, this.asks);
     element.style.setProperty('--wb-mark', categoryColour(index, dark));
     replace(
       element,
@@ -132,22 +128,6 @@ export class Legend implements Part {
       h('em', {}, grouped(column.sizes[index] ?? 0))
     );
     return element;
-  }
-
-  private toggle(column: Category, value: string): void {
-    if (this.scene) {
-      this.asks.arrange({ hidden: toggled(this.scene.now, column.name, value).hidden }, '');
-    }
-  }
-
-  /** Shows one value alone, or all where it was alone. */
-  private solo(column: Category, value: string): void {
-    if (this.scene) {
-      const others = column.values.filter(one => one !== value);
-      const hidden = hiddenOf(this.scene.now, column.name);
-      const alone = hidden.length === others.length && !hidden.includes(value);
-      this.asks.arrange({ hidden: withHidden(this.scene.now, column.name, alone ? [] : others).hidden });
-    }
   }
 
   private writeStrip(scene: Scene, column: Numeric): void {

@@ -3,8 +3,8 @@ import type { ScatterState } from '../protocol';
 import { h, replace, setText } from '../common/dom';
 import { exact, figure, grouped } from '../common/numbers';
 import { button, Segments } from '../common/parts';
-import { thumbnail } from './cloud';
-import { pointName, type Asks, type Part, type Scene } from './scene';
+import { numberOf, thumbnail } from './cloud';
+import { ownName, pointName, type Asks, type Part, type Scene } from './scene';
 
 type Metric = ScatterState['metric'];
 
@@ -80,9 +80,12 @@ export class Near implements Part {
     const current = picked !== undefined && state.selected[0] === picked;
     this.list.dataset['of'] = String(picked ?? '');
     const rows = current ? state.neighbours : [];
+    const away = state.window ? Math.min(state.k, state.total - 1) - rows.length : 0;
     replace(
       this.head,
-      picked === undefined ? 'no point is picked' : `nearest to ${pointName(scene, picked)}`,
+      picked === undefined
+        ? 'no point is picked'
+        : `nearest to ${pointName(scene, picked)} ${ownName(scene, picked)}`.trim(),
       rows.length > 0 ? this.select : null
     );
     setText(
@@ -91,7 +94,7 @@ export class Near implements Part {
         ? 'Click a point: its neighbours are found among all points, before projection.'
         : current
           ? rows.length > 0
-            ? `exact, of all ${grouped(state.count)} points, before projection`
+            ? `exact, of all ${grouped(state.total)} points, before projection${away > 0 ? `; ${away} of them outside of what is drawn` : ''}`
             : ''
           : 'looking …'
     );
@@ -108,17 +111,18 @@ export class Near implements Part {
         const bar = h('u', {});
         bar.style.width = `${furthest > 0 ? (100 * distance) / furthest : 0}%`;
         const name = pointName(scene, index);
+        const number = numberOf(scene.cloud, index);
         const element = h(
           'button',
           {
             type: 'button',
             'data-index': index,
             'data-testid': 'wb-neighbour',
-            'data-lost': lost.has(index),
-            title: `${name} · point ${index}${lost.has(index) ? ' · no neighbour in the other embedding' : ''}`
+            'data-lost': lost.has(number),
+            title: `${name} · point ${number}${lost.has(number) ? ' · no neighbour in the other embedding' : ''}`
           },
           thumbnail(scene.cloud, index, 24) ?? h('i'),
-          h('span', {}, name),
+          h('span', {}, name, h('span', { class: 'wb-quiet' }, ` ${ownName(scene, index)}`)),
           h('span', { title: exact(distance) }, figure(distance)),
           bar
         );

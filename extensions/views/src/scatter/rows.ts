@@ -5,7 +5,7 @@ import { grouped } from '../common/numbers';
 import { button } from '../common/parts';
 import { isHere, textOf } from './columns';
 import { pointsAt } from './near';
-import { thumbnail } from './cloud';
+import { numberOf, numbersOf, thumbnail } from './cloud';
 import { pointName, type Asks, type Part, type Scene } from './scene';
 
 const ROW = 30;
@@ -101,7 +101,10 @@ export class Rows implements Part {
         class: 'wb-row',
         'data-index': point,
         'data-testid': 'wb-row',
-        title: [`point ${point}`, ...facts.map(([name, value]) => `${name}: ${value}`)].join('\n')
+        title: [
+          `point ${numberOf(scene.cloud, point)}`,
+          ...facts.map(([name, value]) => `${name}: ${value}`)
+        ].join('\n')
       },
       thumbnail(scene.cloud, point, 22),
       h('b', {}, pointName(scene, point)),
@@ -114,7 +117,7 @@ export class Rows implements Part {
 
   private isolate(): void {
     if (this.scene && this.scene.selected.length > 0) {
-      this.asks.arrange({ isolated: [...this.scene.selected] });
+      this.asks.arrange({ isolated: numbersOf(this.scene.cloud, this.scene.selected) });
     }
   }
 
@@ -155,6 +158,6 @@ export function rowsTable(scene: Scene, points: readonly number[]): string {
   const columns = [...scene.columns.values()].filter(isHere);
   return csv([
     ['index', ...columns.map(column => column.name)],
-    ...points.map(point => [point, ...columns.map(column => textOf(column, point))])
+    ...points.map(point => [numberOf(scene.cloud, point), ...columns.map(column => textOf(column, point))])
   ]);
 }

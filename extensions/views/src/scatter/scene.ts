@@ -51,3 +51,13 @@ export function pointName(scene: Scene, point: number): string {
   const column = scene.columns.get(scene.now.label);
   return (column && textOf(column, point)) || `point ${numberOf(scene.cloud, point)}`;
 }
+
+/** What tells a point from others of its label: its name, or its number as the search takes it; empty where the label does. */
+export function ownName(scene: Scene, point: number): string {
+  const column = scene.columns.get(scene.now.label);
+  const names = scene.columns.get('name');
+  if (column?.kind !== 'category') {
+    return '';
+  }
+  return (names && names !== column && textOf(names, point)) || `#${numberOf(scene.cloud, point)}`;
+}

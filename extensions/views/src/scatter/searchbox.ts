@@ -77,7 +77,8 @@ export class SearchBox implements Part {
     if (!scene) {
       return;
     }
-    const { points, problem } = find(this.field.value, [...scene.columns.values()], scene.cloud.count);
+    const { cloud, state } = scene;
+    const { points, problem } = find(this.field.value, [...scene.columns.values()], cloud, state.total);
     // What is filtered away is not found: nobody could see it.
     this.found = scene.shown ? points.filter(point => scene.shown![point] === 1) : points;
     this.at = -1;
