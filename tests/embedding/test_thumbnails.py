@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.embedding import thumbnails as room
-from workbench.embedding.thumbnails import cut, lay_out, thumbnails
+from workbench.embedding.thumbnails import as_images, cut, lay_out, thumbnails
 
 
 def test_floats_are_stretched_over_all_images_together() -> None:
@@ -25,12 +25,15 @@ def test_other_numbers_are_stretched_as_floats_are(dtype: type) -> None:
     assert thumbnails(images, 2).tolist() == [[[0, 255]], [[255, 0]]]
 
 
-def test_bytes_stay_what_they_are_and_colours_are_averaged() -> None:
+def test_bytes_and_colours_stay_what_they_are() -> None:
     grey = np.arange(8, dtype=np.uint8).reshape(2, 1, 2, 2)
     assert thumbnails(grey, 2).tolist() == grey[:, 0].tolist()
     colour = np.zeros((1, 3, 1, 1), np.uint8)
     colour[0, :, 0, 0] = [10, 20, 90]
-    assert thumbnails(colour, 1).tolist() == [[[40]]]
+    assert thumbnails(colour, 1).tolist() == [[[[10, 20, 90]]]]
+    # All channels are stretched alike, or grey would become a colour.
+    assert thumbnails(colour / 2, 1).tolist() == [[[[0, 32, 255]]]]
+    np.testing.assert_array_equal(thumbnails(as_images(thumbnails(colour, 1)), 1), thumbnails(colour, 1))
 
 
 def test_names_say_which_dim_is_which() -> None:
@@ -52,20 +55,24 @@ def test_what_are_no_images_of_the_points(images: np.ndarray, words: str) -> Non
         thumbnails(images, 4)
 
 
-@given(st.integers(1, 40), st.integers(1, 5), st.integers(1, 5))
-def test_what_was_laid_out_can_be_cut_again(count: int, height: int, width: int) -> None:
-    tiles = np.random.default_rng(count).integers(0, 256, (count, height, width), np.uint8)
+@given(st.integers(1, 40), st.integers(1, 5), st.integers(1, 5), st.sampled_from([(), (3,)]))
+def test_what_was_laid_out_can_be_cut_again(
+    count: int, height: int, width: int, colours: tuple[int, ...]
+) -> None:
+    tiles = np.random.default_rng(count).integers(0, 256, (count, height, width, *colours), np.uint8)
     sheet = lay_out(tiles)
-    assert sheet.image.shape == (sheet.rows * height, sheet.columns * width)
+    assert sheet.image.shape == (sheet.rows * height, sheet.columns * width, *colours)
     np.testing.assert_array_equal(cut(sheet.image, count, height, width), tiles)
 
 
 def test_too_many_tiles_are_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     tiles = np.full((9, 4, 4), 100, np.uint8)
     tiles[:, ::2] = 200
-    sheet = lay_out(tiles, most_pixels=40)
+    sheet = lay_out(tiles, most_bytes=40)
     assert (sheet.height, sheet.width) == (2, 2)
     assert sheet.image.tolist() == [[150] * 6] * 6
+    coloured = lay_out(np.stack([tiles, tiles, tiles * 0], -1), most_bytes=120)
+    assert coloured.image.tolist() == [[[150, 150, 0]] * 6] * 6
     monkeypatch.setattr(room, "MOST_SIDE", 9)
     assert lay_out(tiles).image.shape == (6, 6)
 

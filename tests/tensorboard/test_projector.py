@@ -88,6 +88,15 @@ def test_embeddings_of_other_names_stay(tmp_path: Path) -> None:
     assert found["one"].labels is None
 
 
+def test_pictures_in_colours_come_back(tmp_path: Path) -> None:
+    made = embedding(images=np.random.default_rng(2).integers(0, 256, (8, 3, 5, 4), np.uint8))
+    write(made, tmp_path, "features")
+    (found,) = read(tmp_path).values()
+    assert found.thumbnails is not None and found.thumbnails.shape == (8, 5, 4, 3)
+    np.testing.assert_array_equal(found.thumbnails, made.thumbnails)
+    np.testing.assert_array_equal(made.take([6, 1]).thumbnails, found.thumbnails[[6, 1]])
+
+
 def test_a_log_of_tensorboardx_can_be_read(tmp_path: Path) -> None:
     vectors = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
     with tensorboardX.SummaryWriter(str(tmp_path)) as log:

@@ -20,7 +20,7 @@ from workbench.embedding.neighbours import Metric, Near, neighbours
 from workbench.embedding.projecting import Plan, plan
 from workbench.embedding.projection import Projection
 from workbench.embedding.runs import Frame, Run
-from workbench.embedding.thumbnails import thumbnails
+from workbench.embedding.thumbnails import as_images, thumbnails
 from workbench.embedding.vectors import as_points, check_finite, finite_rows
 
 __all__ = ["Embedding"]
@@ -82,7 +82,7 @@ class Embedding:
     columns: Columns
     """The columns of `metadata` by name, each a `Column` of numbers, categories or texts."""
     thumbnails: Array | None
-    """uint8 [N, H, W]"""
+    """uint8 [N, H, W], or [N, H, W, 3] in colours"""
     projection: Projection | None
     """What is drawn: the newest, or the one that `show` was given."""
     projections: dict[str, Projection]
@@ -318,7 +318,7 @@ class Embedding:
             None if self._labels is None else self._labels.take(chosen),
             names=None if given is None else [given[int(i)] for i in chosen],
             metadata={name: column.take(chosen) for name, column in self.columns.items()},
-            images=None if self.thumbnails is None else self.thumbnails[chosen],
+            images=None if self.thumbnails is None else as_images(self.thumbnails[chosen]),
             label_name=self.label_name,
             title=self.title,
         )

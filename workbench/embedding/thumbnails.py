@@ -1,4 +1,4 @@
-"""Pictures of points: images as small grey tiles, and tiles laid out in one large image."""
+"""Pictures of points: images as small tiles, grey or in colours, and tiles laid out in one large image."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.value import dims_of
 from workbench.tensor import Tensor
 
-__all__ = ["Sheet", "cut", "lay_out", "thumbnails"]
+__all__ = ["Sheet", "as_images", "cut", "lay_out", "thumbnails"]
 
 Array = np.ndarray[Any, Any]
 
 MOST_SIDE = 8_192
 """Greatest height and width of a sheet, in pixels: what browsers and TensorBoard take."""
 
-MOST_PIXELS = 1 << 25
-"""Greatest number of pixels of a sheet, at one byte each."""
+MOST_BYTES = 1 << 25
+"""Greatest number of bytes of a sheet: one for a grey pixel, three for one in colours."""
 
 
 class Sheet(NamedTuple):
     """Tiles laid out row by row in one image."""
 
     image: Array
-    """uint8 [rows · height, columns · width]"""
+    """uint8 [rows · height, columns · width], and a last dim of 3 for colours"""
     height: int
     """Of one tile."""
     width: int
@@ -36,9 +36,9 @@ class Sheet(NamedTuple):
 
 
 def thumbnails(images: Any, count: int) -> Array:
-    """Return images as grey pictures, uint8 [N, H, W].
+    """Return images as pictures, uint8 [N, H, W], or [N, H, W, 3] in colours.
 
-    Takes a tensor or an array [N, H, W], or with C (1, or 3 for colours, which are averaged) at the place that its
+    Takes a tensor or an array [N, H, W], or with C (1, or 3 for colours) at the place that its
     names say, [N, C, H, W] without names. uint8 stays as it is; other values are stretched from their least to
     their greatest over all images. What is not finite is black.
 
@@ -49,12 +49,11 @@ def thumbnails(images: Any, count: int) -> Array:
     array = _plain(images)
     if len(array) != count:
         raise DimensionError(f"{len(array):,} images for {count:,} points", op="Embedding")
-    bytes_ = array.dtype == np.uint8
     if array.ndim == 4:
-        array = array[:, 0] if array.shape[1] == 1 else array.mean(axis=1, dtype=np.float32)
+        array = array[:, 0] if array.shape[1] == 1 else np.moveaxis(array, 1, -1)
     # Bytes are taken as they are, so that images can be compared with one another.
-    if bytes_:
-        return np.ascontiguousarray(array.round().astype(np.uint8))
+    if array.dtype == np.uint8:
+        return np.ascontiguousarray(array)
     # Whole numbers have no infinity to begin with, and half precision no room for the scale.
     values = array.astype(np.float64)
     finite = np.isfinite(values)
@@ -62,8 +61,13 @@ def thumbnails(images: Any, count: int) -> Array:
     high = float(values.max(where=finite, initial=-np.inf))
     if not high > low:
         return np.zeros(values.shape, np.uint8)
-    grey = np.where(finite, (values - low) * (255 / (high - low)), 0)
-    return grey.round().astype(np.uint8)
+    stretched = np.where(finite, (values - low) * (255 / (high - low)), 0)
+    return stretched.round().astype(np.uint8)
+
+
+def as_images(tiles: Array) -> Array:
+    """Return tiles as `thumbnails` takes images: [N, H, W], or [N, 3, H, W] for colours."""
+    return tiles if tiles.ndim == 3 else np.moveaxis(tiles, -1, 1)
 
 
 def _plain(images: Any) -> Array:
@@ -85,13 +89,14 @@ def _plain(images: Any) -> Array:
     return array
 
 
-def lay_out(tiles: Array, most_pixels: int = MOST_PIXELS) -> Sheet:
-    """Return tiles, uint8 [N, H, W], in one image as square as can be, made smaller where they would not fit.
+def lay_out(tiles: Array, most_bytes: int = MOST_BYTES) -> Sheet:
+    """Return tiles, uint8 [N, H, W] or [N, H, W, 3], in one image as square as can be, made smaller to fit.
 
     >>> lay_out(np.zeros((5, 28, 28), np.uint8))[1:]
     (28, 28, 3, 2)
     """
-    count, height, width = tiles.shape
+    count, height, width, *colours = tiles.shape
+    most_pixels = most_bytes // math.prod(colours)
     shrink = 1
     while True:
         small_height, small_width = max(1, height // shrink), max(1, width // shrink)
@@ -105,25 +110,26 @@ def lay_out(tiles: Array, most_pixels: int = MOST_PIXELS) -> Sheet:
         shrink += 1
     if shrink > 1:
         tiles = _shrink(tiles, small_height, small_width)
-    image = np.zeros((rows, small_height, columns, small_width), np.uint8)
+    image = np.zeros((rows, small_height, columns, small_width, *colours), np.uint8)
     # One by one, for the last row may be short.
     for row in range(rows):
         part = tiles[row * columns : (row + 1) * columns]
-        image[row, :, : len(part)] = part.transpose(1, 0, 2)
-    return Sheet(image.reshape(down, across), small_height, small_width, columns, rows)
+        image[row, :, : len(part)] = part.swapaxes(0, 1)
+    return Sheet(image.reshape(down, across, *colours), small_height, small_width, columns, rows)
 
 
 def _shrink(tiles: Array, height: int, width: int) -> Array:
     """Return tiles of a smaller size: the mean of each block of pixels; pixels left over at the edges are dropped."""
     down, across = max(1, tiles.shape[1] // height), max(1, tiles.shape[2] // width)
     # What is left over at the rims is cut off.
-    blocks = tiles[:, : height * down, : width * across].reshape(len(tiles), height, down, width, across)
+    kept = tiles[:, : height * down, : width * across]
+    blocks = kept.reshape(len(tiles), height, down, width, across, *tiles.shape[3:])
     small: Array = blocks.mean(axis=(2, 4), dtype=np.float32).round().astype(np.uint8)
     return small
 
 
 def cut(image: Array, count: int, height: int, width: int) -> Array:
-    """Return the first `count` tiles of a sheet, uint8 [count, height, width].
+    """Return the first `count` tiles of a sheet, uint8 [count, height, width], and a last dim of 3 for colours.
 
     Raises:
         ValueError: the image does not hold so many.
@@ -134,5 +140,6 @@ def cut(image: Array, count: int, height: int, width: int) -> Array:
             f"an image of {image.shape[1]} by {image.shape[0]} pixels holds {columns * rows} tiles of {width} by "
             f"{height}, not {count}"
         )
-    grid = image[: rows * height, : columns * width].reshape(rows, height, columns, width)
-    return np.ascontiguousarray(grid.transpose(0, 2, 1, 3).reshape(-1, height, width)[:count])
+    colours = image.shape[2:]
+    grid = image[: rows * height, : columns * width].reshape(rows, height, columns, width, *colours)
+    return np.ascontiguousarray(grid.swapaxes(1, 2).reshape(-1, height, width, *colours)[:count])

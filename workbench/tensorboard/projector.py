@@ -18,7 +18,7 @@ from PIL import Image, UnidentifiedImageError
 
 from workbench.base.public import words
 from workbench.embedding import Embedding
-from workbench.embedding.thumbnails import MOST_SIDE, cut, lay_out
+from workbench.embedding.thumbnails import MOST_SIDE, as_images, cut, lay_out
 
 __all__ = ["DamagedProjectorError", "read", "write"]
 
@@ -235,9 +235,8 @@ def _read_one(root: Path, info: Any, name: str) -> Embedding:
         columns = _read_metadata(_inside(root, info.metadata_path), len(vectors))
     images = None
     if info.sprite.image_path:
-        images = _read_sprite(
-            _inside(root, info.sprite.image_path), len(vectors), tuple(info.sprite.single_image_dim)
-        )
+        sprite = _inside(root, info.sprite.image_path)
+        images = as_images(_read_sprite(sprite, len(vectors), tuple(info.sprite.single_image_dim)))
     # The first column is what the projector shows at a point unless asked otherwise.
     labels = columns.pop(label_name, None) if (label_name := next(iter(columns), "")) else None
     return Embedding(
@@ -328,7 +327,10 @@ def _read_sprite(path: Path, count: int, dims: tuple[int, ...]) -> Array:
                 raise DamagedProjectorError(
                     f"{path} has {file.size[0]} by {file.size[1]} pixels, more than {MOST_SIDE:,} on a side"
                 )
-            image = np.asarray(file.convert("L"))
+            image = np.asarray(file.convert("L" if file.mode in ("1", "L", "LA") else "RGB"))
+        # Others write grey pictures in three equal channels.
+        if image.ndim == 3 and (image == image[:, :, :1]).all():
+            image = image[:, :, 0]
         return cut(image, count, height=dims[1], width=dims[0])
     except DamagedProjectorError:
         raise
