@@ -151,6 +151,9 @@ export function factsOf({ state, cloud, shown }: Scene): string[] {
     const { trustworthiness, continuity, k } = state.quality;
     parts.push(`trustworthiness ${figure(trustworthiness)}, continuity ${figure(continuity)} (k = ${k})`);
   }
+  if (cloud.count - cloud.lost > 1 && state.low.every((least, axis) => least === state.high[axis])) {
+    parts.push('all of them at one place');
+  }
   if (cloud.lost > 0) {
     parts.push(`${grouped(cloud.lost)} without a place (NaN or inf)`);
   }

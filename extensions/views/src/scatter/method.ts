@@ -41,7 +41,7 @@ export class Method implements Part {
   private key = '';
   /** The method that a person looks at, which need not be the one that is drawn. */
   private looked = '';
-  private asked = '';
+  private asked: string | null = null;
 
   constructor(private readonly asks: Asks) {
     this.dims = new Segments(
@@ -90,7 +90,9 @@ export class Method implements Part {
       replace(this.method, ...state.methods.map(({ name, title }) => h('option', { value: name }, title)));
     }
     if (state.asked !== this.asked) {
-      this.asked = this.looked = state.asked;
+      this.asked = state.asked;
+      // What was made elsewhere is none of these: the first is offered then.
+      this.looked = state.asked || (state.methods[0]?.name ?? '');
       this.dims.set(state.dims === 2 ? '2' : '3');
       this.write();
     }
