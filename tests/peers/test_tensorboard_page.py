@@ -104,6 +104,40 @@ def kept(page: Page, artefacts: Path, name: str) -> None:
     page.screenshot(path=folder / f"{name}.png")
 
 
+@pytest.mark.parametrize(
+    ("tab", "facts"),
+    [
+        ("timeseries", ["trial2/x", "0.0207", "49"]),
+        ("scalars", ["trial2/x", "tag: loss/train"]),
+        ("histograms", ["weights"]),
+        ("images", ["sample"]),
+        ("graphs", ["Main Graph"]),
+        ("hparams", ["trial1/x", "0.050000", "0.60000"]),
+    ],
+)
+def test_its_page_shows_what_was_written(
+    tab: str, facts: list[str], address: str, page: Page, artefacts: Path
+) -> None:
+    opened(page, address, tab)
+    for fact in facts:
+        expect(page.get_by_text(fact, exact=True).locator("visible=true").first).to_be_visible(
+            timeout=PATIENCE
+        )
+    if tab == "histograms":
+        # One for each step.
+        expect(page.locator("vz-histogram-timeseries .histogram")).to_have_count(5, timeout=PATIENCE)
+    if tab == "graphs":
+        # Whether they are to be seen is not known of parts of a drawing with a title.
+        expect(page.locator("text.nodelabel")).to_have_count(3, timeout=PATIENCE)
+        told = page.locator("svg text").evaluate_all("all => all.map(one => one.firstChild.textContent)")
+        assert {"input", "LeNet", "output", "1×1×28×28", "1×10"} <= set(told)
+    if tab == "images":
+        picture = page.locator("tf-image-loader img").first
+        expect(picture).to_be_visible(timeout=PATIENCE)
+        assert picture.evaluate("img => [img.naturalWidth, img.naturalHeight]") == [32, 24]
+    kept(page, artefacts, tab)
+
+
 def test_its_projector_shows_all_points_with_their_labels(address: str, page: Page, artefacts: Path) -> None:
     opened(page, address, "projector")
     # In a frame of a frame.
