@@ -20,7 +20,14 @@ export class Choice {
 
   /** Selects the points that exist, as many as one selection takes, and returns them. */
   take(points: readonly number[], count: number): readonly number[] {
-    this.points = points.filter(point => point >= 0 && point < count).slice(0, MOST_SELECTED);
+    const taken: number[] = [];
+    for (let at = 0; at < points.length && taken.length < MOST_SELECTED; at++) {
+      const point = points[at]!;
+      if (point >= 0 && point < count) {
+        taken.push(point);
+      }
+    }
+    this.points = taken;
     this.waiting = true;
     return this.points;
   }

@@ -29,16 +29,22 @@ function within(
   const { bytes } = styles;
   const { perspective, unit, centerX, centerY } = p;
   const [r0, r1, r2, r3, r4, r5, r6, r7, r8] = p.rows as unknown as number[];
-  const { left, right, top, bottom } = box;
+  const [left, right] = [(box.left - centerX) / unit, (box.right - centerX) / unit];
+  const [low, high] = [(centerY - box.bottom) / unit, (centerY - box.top) / unit];
   for (let point = 0, at = 0; point < count; point++, at += 3) {
-    const [px, py, pz] = [positions[at]!, positions[at + 1]!, positions[at + 2]!];
+    const px = positions[at]!;
+    const py = positions[at + 1]!;
+    const pz = positions[at + 2]!;
     const depth = r6! * px + r7! * py + r8! * pz;
-    const size = unit / Math.max(0.2, 1 - depth * perspective);
-    const x = centerX + (r0! * px + r1! * py + r2! * pz) * size;
-    const y = centerY - (r3! * px + r4! * py + r5! * pz) * size;
-    // What has no place is nowhere: it compares with nothing.
-    if (x >= left && x <= right && y >= top && y <= bottom && (bytes[point * 4 + 3]! & 3) !== HIDDEN) {
-      found(point, x, y, depth);
+    const away = Math.max(0.2, 1 - depth * perspective);
+    const across = r0! * px + r1! * py + r2! * pz;
+    // Most points are passed over here, without a division. What has no place is nowhere: it compares with nothing.
+    if (!(across >= left * away && across <= right * away)) {
+      continue;
+    }
+    const up = r3! * px + r4! * py + r5! * pz;
+    if (up >= low * away && up <= high * away && (bytes[point * 4 + 3]! & 3) !== HIDDEN) {
+      found(point, centerX + (across * unit) / away, centerY - (up * unit) / away, depth);
     }
   }
 }
