@@ -185,7 +185,7 @@ class Clock:
 
 
 def given(harness: Harness, make: Callable[[], Embedding]) -> tuple[dict[str, float], int]:
-    """Give a page what it is sent of an embedding; how many milliseconds Python takes for it, and how many bytes it is."""
+    """Give a page what it is sent of an embedding; the milliseconds that Python takes for it, and the bytes of it."""
     wall, processor = time.perf_counter(), time.process_time()
     state, buffers = encode_snapshot("scatter", ScatterModel(make()).snapshot())
     took = {
