@@ -14,6 +14,7 @@ from workbench.base.dims import near_miss, unify_names
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.value import dims_of, new
 from workbench.tensor import Tensor
+from workbench.tensor.interchange import plain
 
 __all__ = ["Over", "Question", "ask", "summed"]
 
@@ -99,7 +100,9 @@ def summed(tensors: Sequence[Tensor], over: Over, method: str) -> tuple[Tensor, 
     >>> summed([wb.ones(N=2, C=3)], "C", "Saliency")[0].tolist()
     [3.0, 3.0]
     """
-    names = (over,) if isinstance(over, str) else tuple(over or ())
+    if over is None:
+        return tuple(tensors)
+    names = (over,) if isinstance(over, str) else tuple(over)
     known = {name for one in tensors for name in one.names if name}
     for name in names:
         if not isinstance(name, str):
@@ -183,12 +186,12 @@ def _check_input(method: str, value: Any, position: int, any_type: bool) -> Tens
             op=method,
             operands=(dims_of(value).operand(f"input {position}"),),
         )
-    value.numpy(force=True)  # says what is wrong with a value that has no numbers
+    plain(value)  # says what is wrong with a value that has no numbers
     return value.detach()
 
 
 def _check_samples(method: str, inputs: tuple[Tensor, ...]) -> None:
-    if any(value.shape[0] != inputs[0].shape[0] for value in inputs):
+    if any(value.shape[0] != inputs[0].shape[0] for value in inputs[1:]):
         raise DimensionError(
             "the inputs have different numbers of samples (dim 0)",
             op=method,

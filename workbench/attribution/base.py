@@ -15,6 +15,7 @@ from workbench.attribution.modes import evaluating, outside
 from workbench.core.stack import parameters_fixed
 from workbench.core.value import new
 from workbench.tensor import Tensor
+from workbench.tensor.interchange import plain
 
 __all__ = [
     "Answer",
@@ -306,13 +307,12 @@ def warn_of(method: str, answer: Answer, delta: bool = True) -> None:
 
 def check_finite(question: Question) -> None:
     """Raise ValueError, with counts, where inputs or baselines hold NaN or infinite values."""
-    arrays = [("input", one.numpy()) for one in question.inputs]
-    arrays += [("baseline", one) for one in question.baselines]
-    for position, (kind, array) in enumerate(arrays):
+    for position, array in enumerate([*map(plain, question.inputs), *question.baselines]):
         if array.dtype.kind != "f":
             continue
         is_finite = np.isfinite(array)
         if not is_finite.all():
+            kind = "input" if position < len(question.inputs) else "baseline"
             finite = int(is_finite.sum())
             nan = int(np.isnan(array).sum())
             raise ValueError(

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from workbench.core.dispatch import enable_grad, no_grad
 from workbench.core.value import new
 from workbench.data.progress import progress
 from workbench.tensor import Tensor
+from workbench.tensor.interchange import plain
 
 __all__ = [
     "DEFAULT_MEMORY",
@@ -57,8 +58,7 @@ class Stopped(Exception):
     """A run was ended before there was anything to show."""
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """Rows that went through the model together."""
 
     start: int
@@ -203,7 +203,7 @@ class Evaluation:
         def run(values: Sequence[Array], rows: Array) -> Array:
             output = run_rows(self.forward, self.question, values, rows)
             index = select(output, self.question.target, rows, method, gradients=False)
-            return np.asarray(output.numpy(force=True)[index])
+            return np.asarray(plain(output)[index])
 
         return self.stream(count, make, run, "outputs")
 
@@ -221,10 +221,11 @@ class Evaluation:
 
         Raises as `gradients` does.
         """
+        question, forward = self.question, self.forward
         batches = self.stream(
-            self.question.samples,
-            self.question.part,
-            lambda values, rows: self._gradients(values, rows)[0],
+            question.samples,
+            question.part,
+            lambda values, rows: _differentiated(forward, question, values, rows)[0],
             "gradients",
         )
         return self.gather(batches)
@@ -255,7 +256,7 @@ class Evaluation:
         def run(values: Sequence[Array], rows: Array) -> list[Array]:
             output = run_rows(self.forward, self.question, values, rows)
             index = select(output, self.question.target, rows, method, gradients=False)
-            whole = output.numpy(force=True)
+            whole = plain(output)
             return [whole[index], whole]
 
         picked, whole = self.gather(self.stream(self.question.samples, make, run, "outputs"))
@@ -375,12 +376,19 @@ def gradients_of(
         AutogradError: the output does not depend on the inputs through ops that have gradients.
         ValueError: gradients are NaN or infinite.
     """
+    found, output, index = _differentiated(forward, question, values, rows)
+    return found, plain(output)[index]
+
+
+def _differentiated(
+    forward: Forward, question: Question, values: Sequence[Array], rows: Array
+) -> tuple[list[Array], Tensor, tuple[Array, ...]]:
+    """Return the gradients of the rows' targets, the model's output, and where in it the targets are."""
     leaves = [leaf.requires_grad_() for leaf in question.tensors(values)]
     with enable_grad():
         output = forward(*leaves, *question.arguments(rows))
         index = select(output, question.target, rows, question.method)
-        found = gradients_for(output, index, leaves, question.method)
-    return found, output.detach().numpy(force=True)[index]
+        return gradients_for(output, index, leaves, question.method), output, index
 
 
 def gradients_for(
@@ -403,7 +411,7 @@ def gradients_for(
     if all(one is None for one in found):
         raise AutogradError(_UNCONNECTED.format(method=method))
     arrays = [
-        np.zeros_like(leaf.payload) if one is None else one.detach().numpy(force=True)
+        np.zeros_like(leaf.payload) if one is None else plain(one)
         for leaf, one in zip(leaves, found, strict=True)
     ]
     for position, array in enumerate(arrays):
@@ -412,11 +420,9 @@ def gradients_for(
 
 
 def _check_gradient(array: Array, position: int, method: str) -> None:
-    # The sum is finite unless a value is not, or nearly: it is looked at more closely only then.
-    if np.isfinite(array.sum()):
-        return
-    wrong = int((~np.isfinite(array)).sum())
-    if wrong:
+    is_finite = np.isfinite(array)
+    if not is_finite.all():
+        wrong = int((~is_finite).sum())
         raise ValueError(
             f"{method}: {wrong:,} of {array.size:,} gradients for input {position} are NaN or infinite, and "
             "attributions of those mean nothing; wb.autograd.detect_anomaly() names the op that they come from"

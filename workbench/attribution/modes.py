@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from workbench.nn import Module
+from workbench.nn.traversal import in_training
 
 __all__ = ["TrainingModeWarning", "evaluating", "modules_behind", "outside"]
 
@@ -60,7 +61,7 @@ def evaluating(forward: Callable[..., Any]) -> Iterator[None]:
     model computes as it stands.
     """
     # Only those that were in training: a part that is frozen stays as it is.
-    learning = [part for one in modules_behind(forward) for part in one.modules() if part.training]
+    learning = [part for one in modules_behind(forward) for part in in_training(one)]
     if learning:
         warnings.warn(
             f"the model ({type(learning[0]).__name__}) is in training mode; it is explained in evaluation mode, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, NoReturn
 
@@ -43,6 +44,8 @@ def parse_target(target: Any, samples: int, method: str) -> Target:
             )
         # One number is meant for all samples, in whatever shape it comes.
         target = target.item() if target.size == 1 else target.tolist()
+    if type(target) is int:
+        return np.full((samples, 1), target, np.int64)
     if not isinstance(target, list):
         return np.array([_place(target, method)] * samples, np.int64)
     if len(target) != samples:
@@ -96,9 +99,9 @@ def select(
     """
     check_output(output, rows, method, gradients)
     each = np.arange(len(rows))
-    sizes = tuple(output.shape[1:])
+    sizes = output.payload.shape[1:]
     if target is None:
-        if output.numel() != len(rows):
+        if math.prod(sizes) != 1:
             raise DimensionError(
                 f"the output has several numbers a sample, its shape is {list(output.shape)}: a target must say which "
                 "of them is explained",

@@ -62,7 +62,8 @@ def _seed(output: Tensor, gradient: Tensor | None) -> Tensor:
             f"Mismatch in shape: grad_output[0] has a shape of {list(gradient.shape)} and output[0] "
             f"has a shape of {list(output.shape)}."
         )
-    unify_names("backward", dims_of(output), dims_of(gradient))
+    if output._names is not None or gradient._names is not None:
+        unify_names("backward", dims_of(output), dims_of(gradient))
     bare: Tensor = alias(gradient, None)
     return bare
 

@@ -42,13 +42,11 @@ class _Mode:
         self._entered: list[Any] = []
 
     def __enter__(self) -> None:
-        block = dispatch.mode(self.grad, self.inference)
-        block.__enter__()
         # A stack, as one object may be entered inside itself.
-        self._entered.append(block)
+        self._entered.append(dispatch.enter(self.grad, self.inference))
 
     def __exit__(self, *exception: Any) -> None:
-        self._entered.pop().__exit__(*exception)
+        dispatch.leave(self._entered.pop())
 
     def again(self) -> _Mode:
         """Return another block of the same kind: a decorated function may call itself, or run in several threads."""

@@ -43,7 +43,6 @@ from workbench.core.stack import (
     inference,
     interpreting,
     leave,
-    mode,
     no_grad,
     set_grad,
     top,
@@ -56,7 +55,7 @@ from workbench.core.views import asks, remember, see
 __all__ = [
     "Interpreter", "WithoutNumbers", "apply", "below", "common_dtype", "compute", "computes_only", "enable_grad",
     "ends_here", "enter", "evaluate", "find", "grad_enabled", "infer_dims", "inference", "interpreting", "leave",
-    "mode", "no_grad", "numbers", "set_grad", "top", "without", "without_numbers",
+    "no_grad", "numbers", "set_grad", "top", "without", "without_numbers",
 ]  # fmt: skip
 
 _get = IN_FORCE.get

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from workbench.core.op import Op
 
 __all__ = [
-    "BOTTOM", "IN_FORCE", "Interpreter", "State", "are_parameters_fixed", "below", "computes_only", "enable_grad",
-    "ends_here", "enter", "find", "grad_enabled", "inference", "interpreting", "leave", "mode", "no_grad",
+    "BOTTOM", "IN_FORCE", "Interpreter", "Recording", "State", "are_parameters_fixed", "below", "computes_only",
+    "enable_grad", "ends_here", "enter", "find", "grad_enabled", "inference", "interpreting", "leave", "no_grad",
     "parameters_fixed", "set_grad", "tell_drawn", "tell_noise", "tell_written", "top", "without",
 ]  # fmt: skip
 
@@ -61,33 +61,52 @@ def computes_only() -> bool:
     return not state.grad and state.top is None
 
 
-@contextmanager
-def mode(grad: bool, inference: bool | None = None) -> Iterator[None]:
-    """Record for gradients, or do not; with `inference`, say whether results are inference tensors."""
-    state = _get()
-    token = IN_FORCE.set(
-        state._replace(grad=grad, inference=state.inference if inference is None else inference)
-    )
-    try:
-        yield
-    finally:
-        IN_FORCE.reset(token)
+def enter(grad: bool, inference: bool | None = None) -> Any:
+    """Record for gradients, or do not, until `leave` is called with what this returns.
+
+    With `inference`, say whether results are inference tensors.
+    """
+    before = _get()
+    return IN_FORCE.set(State(grad, before.top, before.inference if inference is None else inference))
+
+
+def leave(before: Any) -> None:
+    """Go back to what was in force at `enter`."""
+    IN_FORCE.reset(before)
+
+
+class Recording:
+    """A block inside which calls are recorded for gradients, or are not."""
+
+    # Written out: a block made of a generator costs more than most ops of few values.
+    __slots__ = ("_before", "_grad")
+
+    def __init__(self, grad: bool) -> None:
+        self._grad = grad
+
+    def __enter__(self) -> None:
+        self._before = enter(self._grad)
+
+    def __exit__(self, *exception: object) -> None:
+        leave(self._before)
 
 
 _FIXED: contextvars.ContextVar[bool] = contextvars.ContextVar("workbench_fixed", default=False)
 
 
-@contextmanager
-def parameters_fixed() -> Iterator[None]:
+class parameters_fixed:
     """Promise that inside this block gradients are asked of what functions are given, and never of their parameters.
 
     What is compiled takes parameters for constants then, as it does where nothing is recorded.
     """
-    token = _FIXED.set(True)
-    try:
-        yield
-    finally:
-        _FIXED.reset(token)
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = _FIXED.set(True)
+
+    def __exit__(self, *exception: object) -> None:
+        _FIXED.reset(self._before)
 
 
 def are_parameters_fixed() -> bool:
@@ -95,29 +114,19 @@ def are_parameters_fixed() -> bool:
     return _FIXED.get()
 
 
-def no_grad() -> Any:
-    """Record nothing for gradients inside this block (or decorated function)."""
-    return mode(grad=False)
+def no_grad() -> Recording:
+    """Record nothing for gradients inside this block."""
+    return Recording(False)
 
 
-def enable_grad() -> Any:
+def enable_grad() -> Recording:
     """Record for gradients inside this block, even within `no_grad`."""
-    return mode(grad=True)
+    return Recording(True)
 
 
 def inference() -> bool:
     """Say whether what is made now can never be part of a gradient."""
     return _get().inference
-
-
-def enter(grad: bool) -> Any:
-    """Record for gradients, or do not, until `leave` is called with what this returns: `mode` without its cost."""
-    return IN_FORCE.set(_get()._replace(grad=grad))
-
-
-def leave(before: Any) -> None:
-    """Go back to what was in force at `enter`."""
-    IN_FORCE.reset(before)
 
 
 def top() -> Interpreter | None:

@@ -53,6 +53,22 @@ def modules(module: Module) -> Iterator[Module]:
     return (one for _, one in module.named_modules())
 
 
+def in_training(module: Module) -> list[Module]:
+    """Return those of this module and all below that are in training mode, each once."""
+    seen: set[int] = set()
+    found: list[Module] = []
+    pending = [module]
+    while pending:
+        one = pending.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if one.training:
+            found.append(one)
+        pending += [child for name in one._module_names if (child := one.__dict__[name]) is not None]
+    return found
+
+
 def _named_members(
     module: Module, registry: str, prefix: str, recurse: bool, remove_duplicate: bool
 ) -> Iterator[tuple[str, Any]]:

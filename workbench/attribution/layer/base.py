@@ -14,6 +14,7 @@ from workbench.attribution.target import check_output, select
 from workbench.core.dispatch import enable_grad, no_grad
 from workbench.nn import functional as F
 from workbench.tensor import Tensor
+from workbench.tensor.interchange import plain
 
 __all__ = ["LayerAttribution", "LayerRuns", "check_no_keywords"]
 
@@ -82,7 +83,7 @@ class LayerRuns:
         """Return the layers' values for rows of inputs."""
         with no_grad():
             _, found = self._run(values, rows, gradients=False)
-        return [one.numpy(force=True) for one in found]
+        return [plain(one) for one in found]
 
     def gradients(self, count: int, make: Make) -> Iterator[Batch]:
         """Yield batches whose results are (gradients of the targets for the layers' values, these values, the
@@ -106,8 +107,8 @@ class LayerRuns:
             output, found = self._run(values, rows, gradients=True)
             index = select(output, question.target, rows, question.method)
             gradients = gradients_for(output, index, found, question.method)
-        kept = [one.detach().numpy(force=True) for one in found]
-        return gradients, kept, output.detach().numpy(force=True)[index]
+        kept = [plain(one) for one in found]
+        return gradients, kept, plain(output)[index]
 
     def _run(self, values: Sequence[Array], rows: Array, gradients: bool) -> tuple[Any, list[Tensor]]:
         question = self.evaluation.question

@@ -14,17 +14,13 @@ import numpy as np
 
 from workbench.attribution.propagation.multipliers import SMALL, Difference, Sharing, sharing
 from workbench.attribution.propagation.recording import Kept, Propagation, line
-from workbench.autograd.custom_function_calls import recorded_op
 from workbench.base.errors import AutogradError
 from workbench.core.contribution import Contribution
 from workbench.core.dispatch import apply, no_grad
-from workbench.core.op import Op, Saves
-from workbench.core.tape import record
+from workbench.core.op import Op
 from workbench.core.value import Value
 
 __all__ = ["Explained", "Reference"]
-
-_NOTHING = Saves((), output=False)
 
 
 class Waiting:
@@ -109,8 +105,7 @@ class Reference(Propagation):
         self.complete(waiting, inputs, several)
         if several[0].payload.dtype.kind in "fcV":
             # On the tape as well, though nobody goes back: what depends on the inputs is known by it.
-            seen = tuple([one if goes else None for one, goes in zip(inputs, followed, strict=True)])
-            record(recorded_op(op.name, _never, len(several), _NOTHING), seen, {}, several)
+            self.put(op, inputs, followed, several, _never)
         return results
 
     def complete(self, waiting: Waiting, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> None:
@@ -179,6 +174,8 @@ def _same(waiting: Waiting, op: Op, params: dict[str, Any], followed: tuple[bool
 
 def _alike(one: Any, other: Any) -> bool:
     """Say whether parameters are the same; arrays among them are compared by their numbers."""
+    if one is other:
+        return True
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return _equal(one, other)
     if isinstance(one, dict) and isinstance(other, dict):

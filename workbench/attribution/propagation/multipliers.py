@@ -77,7 +77,8 @@ class Difference:
     def spread(self, at: int) -> Array:
         """Return the difference of one input, in the sizes of the output."""
         y = self.outs[0]
-        return np.broadcast_to(np.asarray(changed(self.values[at], self.references[at]), y.dtype), y.shape)
+        difference = np.asarray(changed(self.values[at], self.references[at]), y.dtype)
+        return difference if difference.shape == y.shape else np.broadcast_to(difference, y.shape)
 
     def slope(self, at: int) -> Array:
         """Return the derivative at each place for one of the inputs; 0 where the op has none."""
@@ -99,14 +100,17 @@ class Difference:
         none = np.abs(difference) <= self.small
         if not none.any():
             return np.asarray(change / difference)
-        return np.where(none, slope(), change / np.where(none, 1, difference).astype(difference.dtype))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            found = np.asarray(change / difference)
+        np.copyto(found, slope(), where=none)
+        return found
 
 
 def changed(value: Any, reference: Any) -> Any:
     """Return value - reference; of what is infinite in both runs that is 0."""
     with np.errstate(invalid="ignore"):
         difference = value - reference
-    if np.isnan(np.sum(difference)):
+    if np.isnan(difference).any():
         return np.where(value == reference, 0, difference).astype(difference.dtype)
     return difference
 

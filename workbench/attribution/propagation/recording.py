@@ -31,7 +31,6 @@ __all__ = ["Back", "Kept", "Propagation", "line", "to_sizes"]
 
 Back = Callable[..., tuple[Any, ...]]
 """From what has arrived at the outputs of a call (None for nothing) to what goes on to each input."""
-_NOTHING = Saves((), output=False)
 
 
 class Propagation(ABC):
@@ -170,16 +169,17 @@ class Propagation(ABC):
         if _ends(results):
             return results
         several = results if isinstance(results, tuple) else (results,)
-        made = back(several)
+        self.put(op, inputs, followed, several, back(several))
+        return results
 
-        def vjp(call: Call, *gradients: Any) -> tuple[Any, ...]:
-            found = made(*gradients)
-            return tuple([one if goes else None for one, goes in zip(found, followed, strict=True)])
-
+    @staticmethod
+    def put(
+        op: Op, inputs: tuple[Any, ...], followed: tuple[bool, ...], results: tuple[Any, ...], back: Back
+    ) -> None:
+        """Put a call on the tape, with what goes back over it."""
         # Those that are not followed may ask for gradients all the same, as parameters do.
         seen = tuple([one if goes else None for one, goes in zip(inputs, followed, strict=True)])
-        record(recorded_op(op.name, vjp, len(several), _NOTHING), seen, {}, several)
-        return results
+        record(_on_tape(op.name, len(results)), seen, {"back": back, "followed": followed}, results)
 
     def by_gradient(
         self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any], followed: tuple[bool, ...]
@@ -263,6 +263,17 @@ class Kept:
                 for one in self.arrays
             ]
         )
+
+
+@functools.cache
+def _on_tape(name: str, outputs: int) -> Op:
+    """Return the record of calls of an op: each has its own way back among its parameters."""
+    return recorded_op(name, _back, outputs, Saves((), output=False))
+
+
+def _back(call: Call, *gradients: Any) -> tuple[Any, ...]:
+    found = call.params["back"](*gradients)
+    return tuple([one if goes else None for one, goes in zip(found, call.params["followed"], strict=True)])
 
 
 def to_sizes(array: Any, sizes: tuple[int, ...]) -> Any:

@@ -23,6 +23,7 @@ from workbench.core import scope
 from workbench.core.dispatch import enable_grad, interpreting
 from workbench.core.value import new
 from workbench.tensor import Tensor
+from workbench.tensor.interchange import plain
 
 __all__ = ["Tapped", "multipliers_of", "relevance_of"]
 
@@ -81,8 +82,8 @@ def multipliers_of(
         reference.finish()
         wanted = forward.runs[0] if isinstance(forward, Tapped) else leaves
         found = gradients_for(output, index, wanted, question.method)
-    here = output.detach().numpy(force=True)[index]
-    return found, here, before.detach().numpy(force=True)[index]
+    here = plain(output)[index]
+    return found, here, plain(before)[index]
 
 
 def relevance_of(
@@ -100,7 +101,7 @@ def relevance_of(
             output = forward(*leaves, *question.arguments(rows))
         index = select(output, question.target, rows, question.method)
         wanted = forward.runs[0] if isinstance(forward, Tapped) else leaves
-        picked = output.detach().numpy(force=True)[index]
+        picked = plain(output)[index]
         seed = np.zeros(output.shape, output.payload.dtype)
         seed[index] = picked
         nothing = not output.requires_grad
@@ -112,7 +113,7 @@ def relevance_of(
             'or choose softmax="taylor"'
         )
     arrays = [
-        np.zeros_like(leaf.payload) if one is None else one.detach().numpy(force=True)
+        np.zeros_like(leaf.payload) if one is None else plain(one)
         for leaf, one in zip(wanted, found, strict=True)
     ]
     return arrays, picked
