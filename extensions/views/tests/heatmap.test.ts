@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { BoardRow } from '../src/protocol';
 import { bestOf, cellText, sorted } from '../src/heatmap/board';
 import { keyed, Reaches, type PartData } from '../src/heatmap/part';
+import { reachOf } from '../src/heatmap/tone';
 import { shownScores } from '../src/heatmap/top';
 import { isOver } from '../src/heatmap/verdict';
 import { workWords } from '../src/common/work';
@@ -59,6 +60,27 @@ describe('one scale', () => {
     expect(new Reaches(parts).at('negative', 100)).toBe(3);
     expect(new Reaches([data(map('map', Number.NaN))]).at('all', 99)).toBe(1);
     expect(new Reaches([data(map('map', 0, 0))]).at('all', 99)).toBe(1);
+  });
+});
+
+describe('the reach of a map', () => {
+  it('is the percentile of each sign, without sorting again', () => {
+    const signs = ['all', 'positive', 'negative', 'absolute'] as const;
+    for (const given of [
+      [3, -1, 0, -7, 2.5, -2.5, Number.NaN, 0.5],
+      [-1, -2, -3],
+      [1, 2, 3],
+      [0, 0]
+    ]) {
+      const values = Float32Array.from(given);
+      const maps: PartData['maps'] = [{ name: 'map', kind: 'map', values }];
+      const reaches = new Reaches([{ maps } as unknown as PartData]);
+      for (const sign of signs) {
+        for (const percentile of [10, 50, 75, 99, 100]) {
+          expect(reaches.at(sign, percentile)).toBe(reachOf(values, sign, percentile));
+        }
+      }
+    }
   });
 });
 

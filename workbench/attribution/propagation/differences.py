@@ -7,7 +7,6 @@ call is known by its place in the run, not by the module or the function that ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -193,5 +192,5 @@ def _equal(one: Any, other: Any) -> bool:
     return not isinstance(one, np.ndarray) and not isinstance(other, np.ndarray) and bool(one == other)
 
 
-def _never(*given: Any) -> Sequence[Any]:
+def _never(*given: Any) -> tuple[Any, ...]:
     raise AssertionError("nobody goes back over the run on the baselines")

@@ -4,7 +4,7 @@ import { float32 } from '../common/buffers';
 import { h } from '../common/dom';
 import { dimensionText } from '../common/parts';
 import type { Theme } from '../common/theme';
-import { pick, type Sign, type Tone } from './tone';
+import type { Sign, Tone } from './tone';
 
 /** A cell of an input. */
 export interface Cell {
@@ -54,9 +54,12 @@ export function decodePart(part: HeatmapPart, buffers: readonly DataView[], name
 
 /** How far the map reaches, over all inputs and both models: one scale, or they could not be compared. */
 export class Reaches {
-  private readonly sorted = new Map<Sign, Float32Array>();
+  private readonly sorted: Float32Array;
+  private readonly sizesOf = new Map<Sign, Float32Array>();
 
-  constructor(private readonly parts: readonly PartData[]) {}
+  constructor(parts: readonly PartData[]) {
+    this.sorted = sortedValues(parts);
+  }
 
   /** The given percentile of the sizes of what is drawn. */
   at(sign: Sign, percentile: number): number {
@@ -69,28 +72,50 @@ export class Reaches {
     return sizes[index]! || sizes.at(-1)! || 1;
   }
 
-  /** Sorted once for each sign: a hand on the slider for percentiles then costs nothing. */
+  /** The sizes in their order, worked out once for each sign: a hand on the slider for percentiles then costs nothing. */
   private sizes(sign: Sign): Float32Array {
-    const known = this.sorted.get(sign);
+    const known = this.sizesOf.get(sign);
     if (known) {
       return known;
     }
-    const all = this.parts.flatMap(one =>
-      one.maps.filter(map => map.kind !== 'difference').map(map => map.values)
-    );
-    const sizes = new Float32Array(all.reduce((count, values) => count + values.length, 0));
-    let count = 0;
-    for (const values of all) {
-      for (const value of values) {
-        if (Number.isFinite(value)) {
-          sizes[count++] = Math.abs(pick(value, sign));
-        }
-      }
-    }
-    const found = sizes.subarray(0, count).sort();
-    this.sorted.set(sign, found);
+    const found = sizesInOrder(this.sorted, sign);
+    this.sizesOf.set(sign, found);
     return found;
   }
+}
+
+/** All finite values of the maps, from the least to the greatest. */
+function sortedValues(parts: readonly PartData[]): Float32Array {
+  const all = parts.flatMap(one => one.maps.filter(map => map.kind !== 'difference').map(map => map.values));
+  const values = new Float32Array(all.reduce((count, one) => count + one.length, 0));
+  let count = 0;
+  for (const one of all) {
+    for (const value of one) {
+      if (Number.isFinite(value)) {
+        values[count++] = value;
+      }
+    }
+  }
+  return values.subarray(0, count).sort();
+}
+
+/** The sizes of what is drawn of sorted values, sorted too: another sign is looked at without sorting again. */
+export function sizesInOrder(sorted: Float32Array, sign: Sign): Float32Array {
+  const count = sorted.length;
+  const sizes = new Float32Array(count);
+  if (sign === 'positive' || sign === 'negative') {
+    for (let at = 0; at < count; at++) {
+      sizes[at] = sign === 'positive' ? Math.max(0, sorted[at]!) : Math.max(0, -sorted[count - 1 - at]!);
+    }
+    return sizes;
+  }
+  // The largest sizes stand at both ends.
+  let low = 0;
+  let high = count - 1;
+  for (let at = count - 1; at >= 0; at--) {
+    sizes[at] = -sorted[low]! > sorted[high]! ? -sorted[low++]! : Math.abs(sorted[high--]!);
+  }
+  return sizes;
 }
 
 /** Says to people who listen what a picture is; the readout says the values. */
