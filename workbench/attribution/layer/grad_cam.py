@@ -80,12 +80,22 @@ class LayerGradCam(LayerAttribution, GradientAttribution):
         def weighted(gradient: Array, value: Array) -> Array:
             if gradient.ndim > 2:
                 gradient = gradient.mean(axis=tuple(range(2, gradient.ndim)), keepdims=True)
-            found = gradient * value
-            if attr_dim_summation and found.ndim > 1:
-                found = found.sum(axis=1, keepdims=True)
+            if attr_dim_summation and value.ndim > 2:
+                found = _over_channels(gradient, value)
+            else:
+                found = gradient * value
+                if attr_dim_summation and found.ndim > 1:
+                    found = found.sum(axis=1, keepdims=True)
             return np.maximum(found, 0) if relu_attributions else found
 
         found = evaluation.gather(runs.mapped(question.samples, question.part, weighted))
         return Answer(
             found, names=runs.names, groups=runs.counts if self.listed else None, **evaluation.state()
         )
+
+
+def _over_channels(weights: Array, value: Array) -> Array:
+    """Return Σ over dim 1 of weights [N, C, 1, …] times a value [N, C, …], as a product: [N, 1, …]."""
+    rows, channels = value.shape[:2]
+    product = weights.reshape(rows, 1, channels) @ value.reshape(rows, channels, -1)
+    return product.reshape(rows, 1, *value.shape[2:])
