@@ -235,18 +235,28 @@ def test_lines_and_several_inputs_are_read(harness: Harness) -> None:
 REDRAW = """async () => {
   const slider = document.querySelector('[data-testid=wb-percentile]');
   const signs = [...document.querySelectorAll('[data-testid=wb-sign] [role=radio]')];
-  const frame = () => new Promise(done => requestAnimationFrame(done));
+  const later = window.requestAnimationFrame.bind(window);
+  const frame = () => new Promise(done => later(done));
+  let work = 0;
+  window.requestAnimationFrame = draw => later(time => {
+    const start = performance.now();
+    draw(time);
+    work += performance.now() - start;
+  });
+  const median = times => times.sort((a, b) => a - b)[10];
   const painted = async change => {
-    const times = [];
+    const [shown, drawn] = [[], []];
     for (let turn = 0; turn < 20; turn++) {
       await frame();
+      work = 0;
       const start = performance.now();
       change(turn);
       await frame();
       await frame();
-      times.push(performance.now() - start);
+      shown.push(performance.now() - start);
+      drawn.push(work);
     }
-    return times.sort((a, b) => a - b)[10];
+    return { 'to the second frame': median(shown), 'drawing': median(drawn) };
   };
   const percentile = await painted(turn => {
     slider.value = String(60 + turn);
@@ -260,8 +270,7 @@ REDRAW = """async () => {
 def test_sign_and_percentile_of_a_large_picture_ask_nobody(harness: Harness, screenshots: Path) -> None:
     harness.open("heatmap", "huge")
     milliseconds = harness.page.evaluate(REDRAW)
-    figures = {f"{name}, 640 by 640, ms": one for name, one in milliseconds.items()}
-    (screenshots / "heatmap-speed.json").write_text(json.dumps(figures))
+    (screenshots / "heatmap-speed.json").write_text(json.dumps({"640 by 640, ms": milliseconds}))
     assert harness.events() == []
 
 

@@ -119,6 +119,9 @@ export class CanvasPart implements PartPicture {
       const channels = part.channels || 1;
       const ground = part.channels > 0 ? values : new Float32Array(part.height * part.width).fill(1);
       this.inputImage = paint(ground, 0, { ...part, channels }, { ...plain, dark, paper });
+      if (part.channels > 0) {
+        this.shown[0]!.bitmap = bitmap(this.inputImage);
+      }
     }
     const { sign, map, blend } = sight.tone;
     const key = JSON.stringify([sign, map, blend, sight.reach, dark, paper]);
@@ -127,9 +130,6 @@ export class CanvasPart implements PartPicture {
     }
     this.painted = key;
     const offset = part.channels > 0 ? 1 : 0;
-    if (offset) {
-      this.shown[0]!.bitmap = bitmap(this.inputImage);
-    }
     const tone = part.channels > 0 ? sight.tone : { ...sight.tone, blend: 1 };
     maps.forEach((one, at) => {
       // A difference has both signs, whichever of the attributions' are looked at.

@@ -68,28 +68,38 @@ export function overlay(
   dark: boolean,
   paper: Rgb
 ): ImageData {
-  const image = new ImageData(new Uint8ClampedArray(input.data), input.width, input.height);
+  const image = new ImageData(input.width, input.height);
   const table = colourTable(mapFor(tone), dark, paper);
+  const under = input.data;
   const pixels = image.data;
   const { sign, blend } = tone;
-  // As `mapped` has it, without an object for each of a million cells.
-  const [factor, shift] = sign === 'all' ? [127.5 / reach, 127.5] : [255 / reach, 0];
+  // What the heatmap adds to a cell, for each entry of the map's table.
+  const over = Float32Array.from(table, colour => colour * blend);
+  // The input behind is drawn grey, so that its colours are not read as attributions, and the paler the more
+  // the heatmap counts, so that zero looks like the background and not like mud: grey · gain + lift.
+  const [pale, white] = dark ? [0.35, 0] : [0.19, 206];
+  const gain = (1 + (pale - 1) * blend) * (1 - blend);
+  const lift = white * blend * (1 - blend);
+  // As `mapped` has it, without an object or a call for each of a million cells.
+  const [factor, shift] = sign === 'all' ? [127.5 / reach, 128] : [255 / reach, 0.5];
+  const slope = sign === 'negative' ? -factor : factor;
+  const absolute = sign === 'absolute';
   for (let cell = 0; cell < attribution.length; cell++) {
     const to = cell * 4;
     const value = attribution[cell]!;
-    const finite = !Number.isNaN(value);
-    const entry = finite ? Math.round(Math.min(255, Math.max(0, pick(value, sign) * factor + shift))) * 3 : 0;
-    const cover = finite ? blend : 1;
-    // The input behind is drawn grey, so that its colours are not read as attributions, and the paler the more
-    // the heatmap counts, so that zero looks like the background and not like mud.
-    const plain = 0.299 * pixels[to]! + 0.587 * pixels[to + 1]! + 0.114 * pixels[to + 2]!;
-    const pale = dark ? plain * 0.35 : 206 + plain * 0.19;
-    const ground = (plain + (pale - plain) * blend) * (1 - cover);
-    const colours = finite ? table : NAN_COLOUR;
-    // Each written out: an inner loop takes as long again.
-    pixels[to] = ground + colours[entry]! * cover;
-    pixels[to + 1] = ground + colours[entry + 1]! * cover;
-    pixels[to + 2] = ground + colours[entry + 2]! * cover;
+    pixels[to + 3] = 255;
+    if (value !== value) {
+      pixels[to] = NAN_COLOUR[0];
+      pixels[to + 1] = NAN_COLOUR[1];
+      pixels[to + 2] = NAN_COLOUR[2];
+      continue;
+    }
+    const place = (absolute ? Math.abs(value) : value) * slope + shift;
+    const entry = place <= 0 ? 0 : place >= 255 ? 765 : Math.trunc(place) * 3;
+    const ground = (0.299 * under[to]! + 0.587 * under[to + 1]! + 0.114 * under[to + 2]!) * gain + lift;
+    pixels[to] = ground + over[entry]!;
+    pixels[to + 1] = ground + over[entry + 1]!;
+    pixels[to + 2] = ground + over[entry + 2]!;
   }
   return image;
 }
