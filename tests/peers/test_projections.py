@@ -61,6 +61,23 @@ def test_dens_map_keeps_neighbours_as_umap_learn_s() -> None:
     assert own > judged - 0.03
 
 
+def test_aligned_umap_lays_steps_out_together() -> None:
+    pytest.importorskip("umap")
+    generator = np.random.default_rng(0)
+    kinds = np.repeat(np.arange(3), 20)
+    points = np.eye(8)[kinds] * 6 + generator.standard_normal((60, 8))
+    steps = {"1": Embedding(points, kinds), "2": Embedding(points + generator.normal(0, 0.3, points.shape))}
+    film = wb.embedding.aligned(steps, "aligned_umap", n_neighbors=8, n_epochs=50)
+    before, after = (one.positions for one in film.projections.values())
+    # Where each was, as far as the picture is wide.
+    assert np.linalg.norm(before - after, axis=1).mean() < 0.5 * before.std()
+    assert min(wb.embedding.quality(points, one, 5).trustworthiness for one in (before, after)) > 0.85
+    with pytest.raises(
+        ValueError, match="n_neighbors=60 asks for more neighbours than 60 points have; at most 59"
+    ):
+        wb.embedding.aligned(steps, "aligned_umap", n_neighbors=60)
+
+
 def test_components_are_those_of_scikit_learn() -> None:
     theirs = decomposition.PCA(3).fit(POINTS)
     mine = wb.embedding.PCA(3).fit(POINTS)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from workbench import tensorboard
 from workbench.embedding import Embedding
 from workbench.tensorboard import projector
 from workbench.tensorboard.projector import DamagedProjectorError, read, write
@@ -217,3 +218,46 @@ def test_what_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(DamagedProjectorError, match=r"projector_config\.pbtxt is damaged"):
         write(embedding(), tmp_path, "other")
     assert not (tmp_path / "other").exists()
+
+
+def test_columns_of_numbers_are_numbers_again(tmp_path: Path) -> None:
+    columns = {"size": [3, -1, 2], "share": [0.1, float("nan"), 1e-30], "code": ["007", "1", "2"]}
+    made = Embedding(np.eye(3), ["1", "2", "3"], metadata=columns)
+    write(made, tmp_path, "a")
+    found = read(tmp_path)["a"].columns
+    assert [found[name].kind for name in columns] == ["number", "number", "text"]
+    np.testing.assert_array_equal(found["size"].values, columns["size"])
+    np.testing.assert_array_equal(found["share"].values, columns["share"])
+    damage(tmp_path / "a/metadata.tsv", b"\t0.1\t", b"\t\t")
+    assert np.isnan(read(tmp_path)["a"].columns["share"].values[0])
+
+
+def test_vectors_are_read_a_part_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(0).standard_normal((40, 5)).astype(np.float32)
+    write(Embedding(points), tmp_path, "a")
+    monkeypatch.setattr(projector, "READ", 100)
+    np.testing.assert_array_equal(read(tmp_path)["a"].vectors, points)
+    lines = (tmp_path / "a/tensors.tsv").read_bytes().splitlines(keepends=True)
+    for wrong, words in (
+        (b"1\t2\n", "vector 33: 2 values instead of 5"),
+        (b"1\t2\tx\t4\t5\n", "vector 33: a value is no"),
+    ):
+        (tmp_path / "a/tensors.tsv").write_bytes(b"".join([*lines[:33], wrong, *lines[34:]]))
+        with pytest.raises(DamagedProjectorError, match=words):
+            read(tmp_path)
+
+
+def test_a_log_gives_its_points_by_name(tmp_path: Path) -> None:
+    with tensorboard.SummaryWriter(tmp_path) as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    log = tensorboard.open(tmp_path)
+    with pytest.raises(FileNotFoundError, match="holds no points for the projector"):
+        log.projector()
+    write(Embedding(np.eye(3)), tmp_path, "digits")
+    assert log.projector().title == "digits"
+    write(Embedding(np.eye(4)), tmp_path, "words")
+    assert len(log.projector("words")) == 4
+    with pytest.raises(ValueError, match="there are 'digits', 'words'; say which"):
+        log.projector()
+    with pytest.raises(KeyError, match="did you mean 'digits'"):
+        log.projector("digts")

@@ -222,6 +222,28 @@ def test_the_log_holds_scalars_and_histograms(tmp_path: Path) -> None:
     assert tensorboard.scalars(tmp_path / "mine")["loss/epoch"].steps.tolist() == [4]
 
 
+def test_the_log_holds_settings_and_what_became_of_each_layer(tmp_path: Path) -> None:
+    settings = {"rate": 0.1, "kind": "sgd", "nesterov": False}
+    logger = TensorBoardLogger(tmp_path / "a", histograms=False, hyperparameters=settings, layers=True)
+    made = trainer(callbacks=[logger])
+    before = made.model.get_parameter("0.weight").detach().numpy().astype(np.float64)
+    made.fit(loader(), loader(), epochs=2)
+    log = tensorboard.open(tmp_path)
+    (row,) = log.hyperparameters()
+    assert {name: row[name] for name in settings} == settings
+    assert row["accuracy/validation"] == pytest.approx(made.history.epochs[-1].accuracy)
+    written = log.runs["a"].scalars
+    weight = made.model.get_parameter("0.weight").detach().numpy().astype(np.float64)
+    assert written["layers/0/weight/norm"].values[-1] == pytest.approx(np.linalg.norm(weight), rel=1e-6)
+    assert len(written["layers/0/weight/mean"]) == 2 and len(written["layers/0/weight/moved"]) == 1
+    assert 0 < written["layers/0/weight/moved"].values[0] < np.linalg.norm(weight - before)
+    assert not np.array_equal(weight, before)
+    with pytest.raises(
+        TypeError, match="hyperparameter 'sizes' is a text, a number or a truth value, got list"
+    ):
+        TensorBoardLogger(tmp_path, hyperparameters={"sizes": [1, 2]})
+
+
 # ---------------------------------------------------------------------------------------------- live
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -235,9 +236,18 @@ def aligned_umap(spaces: Sequence[Array], dims: int, settings: Mapping[str, Any]
     kind = _library("AlignedUMAP")
     known = [name for name in inspect.signature(kind.__init__).parameters if name not in ("self", *OWN)]
     check_settings("AlignedUMAP", settings, known)
-    made = kind(n_components=dims, **_plain(settings))
-    same = {point: point for point in range(len(spaces[0]))}
-    with _building:
+    count, near = len(spaces[0]), np.max(settings.get("n_neighbors", 15))
+    if near >= count:
+        raise ValueError(
+            f"AlignedUMAP: n_neighbors={near} asks for more neighbours than {count:,} points have; at most "
+            f"{count - 1:,}"
+        )
+    # It has no setting for threads: with a seed it takes one.
+    made = kind(n_components=dims, **{"random_state": 0, **settings})
+    same = {point: point for point in range(count)}
+    with _building, warnings.catch_warnings():
+        # What it makes inside would say that a seed takes one thread.
+        warnings.filterwarnings("ignore", "n_jobs value", UserWarning)
         made.fit(
             [np.ascontiguousarray(one, np.float32) for one in spaces], relations=[same] * (len(spaces) - 1)
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.base import events, renderer_lookup
+from workbench.base.dims import near_miss
 from workbench.embedding import Embedding
 from workbench.tensorboard import projector
 from workbench.tensorboard.run import Run
@@ -119,6 +120,29 @@ class Log:
             for name, embedding in projector.read(config.parent).items():
                 found[name if place == "." else f"{place}/{name}"] = embedding
         return found
+
+    def projector(self, name: str = "") -> Embedding:
+        """Return the points that were written for the projector under `name`, the only ones where none is given.
+
+        A cell draws them. Raises KeyError where there are none of that name, ValueError where there are several to
+        choose from, FileNotFoundError where there are none at all, and as `projector.read` does.
+        """
+        found = self.embeddings()
+        if not found:
+            raise FileNotFoundError(
+                f"{self.folder} holds no points for the projector: no {projector.CONFIG} in it"
+            )
+        if not name and len(found) > 1:
+            raise ValueError(f"log.projector: there are {', '.join(map(repr, found))}; say which")
+        name = name or next(iter(found))
+        if name not in found:
+            near = near_miss(name, found)
+            known = ", ".join(map(repr, found))
+            raise KeyError(
+                f"log.projector: there are no points {name!r}"
+                + (f"; did you mean {near!r}?" if near else f"; there are {known}")
+            )
+        return found[name]
 
     def __repr__(self) -> str:
         values = sum(len(series) for run in self.runs.values() for series in run.scalars.values())

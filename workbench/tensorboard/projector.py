@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,13 @@ MOST_BYTES = 2 << 30
 """Largest file of vectors or metadata that is read, in bytes."""
 MOST_CONFIG_BYTES = 1 << 20
 """Largest configuration that is read, in bytes."""
+READ = 1 << 24
+"""Bytes of vectors that are read at a time."""
 PART = 1 << 16
 """How many values become text at a time."""
+WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
+NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*)?(e[+-]?\d+)?|nan|-?inf", re.ASCII | re.IGNORECASE)
+"""What is a number in a cell: no 007, which is a name."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", re.ASCII)
 
 
@@ -230,7 +235,7 @@ def _read_config(root: Path) -> Any:
 
 def _read_one(root: Path, info: Any, name: str) -> Embedding:
     vectors = _read_vectors(_inside(root, info.tensor_path), tuple(info.tensor_shape))
-    columns: dict[str, list[str]] = {}
+    columns: dict[str, list[str] | Array] = {}
     if info.metadata_path:
         columns = _read_metadata(_inside(root, info.metadata_path), len(vectors))
     images = None
@@ -273,21 +278,55 @@ def _lines(path: Path) -> list[str]:
 def _read_vectors(path: Path, shape: tuple[int, ...]) -> Array:
     if path.suffix == ".bytes":
         return _read_raw(path, shape)
-    lines = _lines(path)
-    if not lines:
+    parts: list[Array] = []
+    rows, width = 0, 0
+    # A part at a time: as text, and more so as a text each, the values take many times the memory.
+    for lines in _parts(path):
+        width = width or lines[0].count(b"\t") + 1
+        parts.append(_values(path, lines, rows, width))
+        rows += len(lines)
+    if not rows:
         raise DamagedProjectorError(f"{path} holds no vectors")
-    width = lines[0].count("\t") + 1
-    vectors = np.empty((len(lines), width), np.float32)
-    for row, line in enumerate(lines):
-        try:
-            vectors[row] = np.array(line.split("\t"), np.float32)
-        except ValueError:
-            cells = line.count("\t") + 1
-            why = "a value is no number" if cells == width else f"{cells} values instead of {width}"
-            raise DamagedProjectorError(f"{path} is damaged in vector {row}: {why}") from None
+    vectors = np.concatenate(parts)
     if shape and shape != vectors.shape:
         raise DamagedProjectorError(f"{path} holds {list(vectors.shape)} values, not {list(shape)}")
     return vectors
+
+
+def _parts(path: Path) -> Iterator[list[bytes]]:
+    """Yield the lines of a file that are not blank, some at a time."""
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        raise DamagedProjectorError(f"{path} has {size:,} bytes, more than the {MOST_BYTES:,} that are read")
+    with path.open("rb") as stream:
+        while read := stream.readlines(READ):
+            lines = [line.rstrip(b"\r\n") for line in read if line.strip()]
+            if lines:
+                yield lines
+
+
+def _values(path: Path, lines: list[bytes], before: int, width: int) -> Array:
+    """Return the values of lines of `width` cells each; `before` of them came before."""
+    try:
+        return np.loadtxt(
+            lines, np.float32, comments=None, delimiter="\t", ndmin=2, encoding="latin-1"
+        ).reshape(len(lines), width)
+    except ValueError:
+        raise DamagedProjectorError(f"{path} is damaged in {_first_wrong(lines, before, width)}") from None
+
+
+def _first_wrong(lines: list[bytes], before: int, width: int) -> str:
+    """Say which of lines of `width` values each is none."""
+    for row, line in enumerate(lines, before):
+        cells = line.split(b"\t")
+        if len(cells) != width:
+            return f"vector {row}: {len(cells)} values instead of {width}"
+        try:
+            for cell in cells:
+                float(cell)
+        except ValueError:
+            return f"vector {row}: a value is no number"
+    return f"vectors {before} to {before + len(lines) - 1}: some value is no number"
 
 
 def _read_raw(path: Path, shape: tuple[int, ...]) -> Array:
@@ -298,7 +337,7 @@ def _read_raw(path: Path, shape: tuple[int, ...]) -> Array:
     return np.fromfile(path, np.dtype("<f4")).reshape(shape)
 
 
-def _read_metadata(path: Path, count: int) -> dict[str, list[str]]:
+def _read_metadata(path: Path, count: int) -> dict[str, list[str] | Array]:
     lines = [list(map(_unescape, line.split("\t"))) for line in _lines(path)]
     # As TensorBoard: the first line has names only where there are several columns.
     names = lines.pop(0) if lines and len(lines[0]) > 1 else ["label"]
@@ -311,7 +350,20 @@ def _read_metadata(path: Path, count: int) -> dict[str, list[str]]:
             raise DamagedProjectorError(
                 f"{path} is damaged in row {row}: {len(cells)} cells for {len(names)} columns"
             )
-    return {name: [cells[place] for cells in lines] for place, name in enumerate(names)}
+    columns = {name: [cells[place] for cells in lines] for place, name in enumerate(names)}
+    first = next(iter(columns), None)
+    # The first are labels, which stay as they are written.
+    return {name: cells if name == first else _numbers(cells) for name, cells in columns.items()}
+
+
+def _numbers(cells: list[str]) -> list[str] | Array:
+    """Return cells as numbers where all are numbers, as TensorBoard does; what is empty among them is NaN."""
+    filled = [cell for cell in cells if cell]
+    if not filled or not all(map(NUMBER.fullmatch, filled)):
+        return cells
+    if len(filled) == len(cells) and all(map(WHOLE.fullmatch, cells)):
+        return np.array([int(cell) for cell in cells], np.int64)
+    return np.array([float(cell or "nan") for cell in cells], np.float64)
 
 
 def _read_sprite(path: Path, count: int, dims: tuple[int, ...]) -> Array:
