@@ -95,10 +95,10 @@ def _distances(array: Array, index: int, own: Array, metric: Metric) -> Array:
 
 
 def _nearest(distances: Array, k: int) -> Near:
-    usable = np.flatnonzero(np.isfinite(distances))
-    if len(usable) > k:
-        # All that are as near as the k-th, then sorted: the lower index wins among equals.
-        furthest = np.partition(distances[usable], k - 1)[k - 1]
-        usable = usable[distances[usable] <= furthest]
+    # NaN is sorted behind everything.
+    furthest = np.partition(distances, k - 1)[k - 1] if len(distances) > k else np.nan
+    # All that are as near as the k-th, then sorted: the lower index wins among equals.
+    near = distances <= furthest if np.isfinite(furthest) else np.isfinite(distances)
+    usable = np.flatnonzero(near)
     order = usable[np.argsort(distances[usable], kind="stable")][:k]
     return Near(order, distances[order])
