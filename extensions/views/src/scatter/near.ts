@@ -91,7 +91,7 @@ export class Near implements Part {
     setText(
       this.note,
       picked === undefined
-        ? 'Click a point: its neighbours are found among all points, before projection.'
+        ? `${scene.cloud.weights ? 'Zoom in until points are drawn, and click one' : 'Click a point'}: its neighbours are found among all points, before projection.`
         : current
           ? rows.length > 0
             ? `exact, of all ${grouped(state.total)} points, before projection${away > 0 ? `; ${away} of them outside of what is drawn` : ''}`
