@@ -110,6 +110,11 @@ def test_a_model_in_training_is_warned_of_and_put_back() -> None:
     ("call", "error", "words"),
     [
         (lambda: attention_weights(lambda x: (x @ x).softmax(-1), rand(2, 2)), ValueError, "ran no attention"),
+        (
+            lambda: attention_weights(lambda q: by_hand(q, K, V).transpose(-1, -2) @ V, Q),
+            ValueError,
+            "ran no attention",
+        ),
         (lambda: attention_weights(lambda x: x, 3), TypeError, "inputs are tensors"),
         (lambda: attention_rollout(lambda x: x, Q, residual=2), ValueError, "from 0 to 1, got 2"),
         (lambda: attention_rollout(lambda x: x, Q, heads="sum"), ValueError, "mean, max, min, not by 'sum'"),

@@ -152,6 +152,7 @@ def test_no_grad_around_does_not_matter(kind: Any) -> None:
     [
         (lambda: images(), 10, wb.DimensionIndexError, "target 10 of sample 0 is out of range"),
         (lambda: images(), [3, -1], wb.DimensionIndexError, "target -1 of sample 1 is out of range"),
+        (lambda: images(), 10**30, wb.DimensionIndexError, "no output has so many entries"),
         (lambda: images(), None, wb.DimensionError, "several numbers a sample"),
         (lambda: images(), (1, 2), wb.DimensionError, "a target of 2 indices does not pick one number"),
         (lambda: images(), [1, 2, 3], wb.DimensionError, "3 targets for 2 samples"),

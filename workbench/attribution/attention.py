@@ -10,20 +10,19 @@ import numpy as np
 
 from workbench.attribution.modes import evaluating
 from workbench.base.errors import DimensionError
+from workbench.core.contribution import Contribution
 from workbench.core.dispatch import interpreting, no_grad
-from workbench.core.op import Op
+from workbench.core.op import Op, ops
 from workbench.core.value import new
 from workbench.ops.nn.attention.scaled_dot_product import weights_of
 from workbench.ops.shape.creation import tri
 from workbench.tensor import Tensor
+from workbench.tensor.interchange import plain
 
 __all__ = ["attention_rollout", "attention_weights"]
 
 Array = np.ndarray[Any, Any]
 Heads = Literal["mean", "max", "min"]
-
-PASSED_ON = frozenset({"dropout", "where", "reshape", "expand", "rename", "to", "clone", "contiguous"})
-"""Ops that leave weights what they are, on their way from the softmax to the values."""
 
 
 @dataclass
@@ -37,20 +36,27 @@ class _Weights:
 
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run the op, and note weights."""
-        if op.name == "attention":
+        if op is ops.attention:
             self._attended(*inputs, **params)
-        elif op.name == "matmul" and id(inputs[0]) in self.known:
-            self.found.append(inputs[0].detach().numpy(force=True))
+        elif op is ops.matmul and id(inputs[0]) in self.known:
+            weights = plain(inputs[0])
+            if _add_up(weights):
+                self.found.append(weights)
         result = op(*inputs, **params)
         if self._are_weights(op, inputs, params):
             self.known[id(result)] = result
         return result
 
     def _are_weights(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> bool:
-        if op.name == "softmax":
+        rule = op.contribution
+        if not isinstance(rule, Contribution):
+            return False
+        if rule.relevance == "weights":
             # Of fewer dims it is a list of classes.
             return bool(inputs[0].ndim > 2 and params["dim"] % inputs[0].ndim == inputs[0].ndim - 1)
-        return op.name in PASSED_ON and any(id(one) in self.known for one in inputs)
+        # What moves, chooses or drops values leaves them weights, on their way from the softmax to what they weigh.
+        passed_on = rule.kind == "moved" or rule.relevance == "chosen" or op is ops.dropout
+        return passed_on and any(id(one) in self.known for one in inputs)
 
     def _attended(
         self,
@@ -72,6 +78,16 @@ class _Weights:
         if causal:
             scores = scores.masked_fill(tri(*scores.shape[2:]).logical_not(), -np.inf)
         self.found.append(weights_of(scores, True).numpy(force=True))
+
+
+def _add_up(weights: Array) -> bool:
+    """Say whether rows still sum to 1, or to 0 for queries that may look at nothing, wherever they were moved."""
+    sums = weights.sum(axis=-1, dtype=np.float64)
+    return bool((np.minimum(np.abs(sums), np.abs(sums - 1)) < _ROUNDING).all())
+
+
+_ROUNDING = 0.02
+"""By how much a row of weights may miss 1: those of bfloat16 have eight bits."""
 
 
 def attention_weights(

@@ -19,6 +19,10 @@ Target = Array | None
 """int64 [N, dims of the output after the first], or None where the output is one number a sample."""
 
 
+_LARGE = 2**62
+"""No dim of an array has so many entries, and NumPy takes no much larger number."""
+
+
 def parse_target(target: Any, samples: int, method: str) -> Target:
     """Return a target in its one form.
 
@@ -29,6 +33,7 @@ def parse_target(target: Any, samples: int, method: str) -> Target:
     Raises:
         DTypeError: a target is not a whole number.
         DimensionError: there are not as many targets as samples.
+        DimensionIndexError: no output has so many entries.
 
     >>> parse_target((1, 2), 2, "Saliency").tolist()
     [[1, 2], [1, 2]]
@@ -44,7 +49,7 @@ def parse_target(target: Any, samples: int, method: str) -> Target:
             )
         # One number is meant for all samples, in whatever shape it comes.
         target = target.item() if target.size == 1 else target.tolist()
-    if type(target) is int:
+    if type(target) is int and -_LARGE < target < _LARGE:
         return np.full((samples, 1), target, np.int64)
     if not isinstance(target, list):
         return np.array([_place(target, method)] * samples, np.int64)
@@ -66,7 +71,13 @@ def _place(target: Any, method: str) -> tuple[int, ...]:
             raise DTypeError(
                 f"{method}: a target is the index of an output, a whole number; got {type(entry).__name__}"
             )
-    return tuple(operator.index(entry) for entry in entries)
+    places = tuple(operator.index(entry) for entry in entries)
+    for place in places:
+        if not -_LARGE < place < _LARGE:
+            raise DimensionIndexError(
+                f"target {place} is out of range: no output has so many entries", op=method
+            )
+    return places
 
 
 def check_output(output: Any, rows: Array, method: str, gradients: bool = True) -> None:
