@@ -261,3 +261,35 @@ def test_a_log_gives_its_points_by_name(tmp_path: Path) -> None:
         log.projector()
     with pytest.raises(KeyError, match="did you mean 'digits'"):
         log.projector("digts")
+
+
+def test_bookmarks_travel_with_a_log(tmp_path: Path) -> None:
+    made = embedding()
+    made.bookmarks = [{"label": "<b>near</b>", "selectedPoints": [2, 5]}, {"label": "far"}]
+    config = write(made, tmp_path, "e")
+    assert 'bookmarks_path: "e/bookmarks.json"' in config.read_text()
+    assert read(tmp_path)["e"].bookmarks == made.bookmarks
+    assert "bookmarks_path" not in write(embedding(), tmp_path, "e").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "bookmarks.json holds no bookmarks: this is no JSON"),
+        ("[" * 100_000, "this is no JSON"),
+        ('{"label": "a"}', "bookmarks are a list of states"),
+        ("[1]", "bookmarks are a list of states"),
+        ('[{"zoom": NaN}]', "holds what a JSON file cannot"),
+        ("[" + "{}," * 200 + "{}]", "at most 200 bookmarks, and 201 were given"),
+    ],
+)
+def test_bookmarks_that_are_none_are_told_by_their_file(tmp_path: Path, text: str, words: str) -> None:
+    made = embedding()
+    made.bookmarks = [{"label": "a"}]
+    write(made, tmp_path, "e")
+    (tmp_path / "e/bookmarks.json").write_text(text)
+    with pytest.raises(DamagedProjectorError, match=words):
+        read(tmp_path)
+    with pytest.raises(TypeError, match=r"a bookmark is a state of TensorBoard's projector, .*; got int"):
+        made.bookmarks = [1]  # type: ignore[list-item]
+    assert made.bookmarks == ({"label": "a"},)

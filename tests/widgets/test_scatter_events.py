@@ -9,6 +9,7 @@ import threading
 import time
 import wave
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from workbench.live.model import Refused
 from workbench.live.validate import parse_event
 from workbench.widgets import scatter_columns, scatter_methods
 from workbench.widgets.scatter import ScatterModel
+from workbench.widgets.scatter_bookmark_states import bookmarks_of, state_of
 from workbench.widgets.scatter_methods import Setting
 from workbench.widgets.scatter_sounds import Sounds
 
@@ -259,9 +261,48 @@ def test_bookmarks_are_kept_replaced_and_removed() -> None:
     assert state(model)[0].bookmarks == []
 
 
+def test_bookmarks_lie_with_the_embedding_and_are_what_tensorboard_reads(root: Path) -> None:
+    made = embedding()
+    one, other = ScatterModel(made), ScatterModel(made)
+    event = parse_event("scatter", {"type": "save_bookmark", "name": "mine", "arrangement": PLAIN})
+    one.handle(event)
+    assert state(other)[0].bookmarks == state(one)[0].bookmarks != []
+    assert made.bookmarks[0]["label"] == "mine"
+    # What a log of TensorBoard's has of them; what is of no picture is left out.
+    made.bookmarks = [
+        {
+            "label": "far",
+            "selectedPoints": [1, 99, "x"],
+            "selectedProjection": "tsne",
+            "cameraDef": {"position": 3},
+        },
+        {
+            "label": 7,
+            "workbench": {"camera": ["a"], "k": 1e9, "ranges": [{"column": "size", "low": 2, "high": 1}]},
+        },
+    ]
+    far, second = state(one)[0].bookmarks
+    assert (far.name, far.arrangement.selected, far.arrangement.projection) == ("far", [1], "t-sne")
+    assert (second.name, second.arrangement.camera, second.arrangement.k) == ("State 1", [], 12)
+    assert (second.arrangement.ranges, far.arrangement.camera) == ([], [])
+
+    # The page writes and reads the same.
+    examples = json.loads((root / "extensions/views/tests/bookmarks.json").read_text(encoding="utf-8"))
+    kept = bookmarks_of(examples["states"], 4)
+    assert [asdict(one) for one in kept] == examples["bookmarks"]
+    again = [state_of(one, (4, 3), place == 0) for place, one in enumerate(kept)]
+    for found, wanted in zip(again, examples["states"], strict=True):
+        seen, camera = found.pop("cameraDef"), wanted.pop("cameraDef")
+        assert found == wanted
+        assert seen["position"] == pytest.approx(camera["position"])
+    (seen,) = bookmarks_of([{**again[0], "cameraDef": {**seen, "orthographic": True}, "workbench": None}], 4)
+    assert seen.arrangement.camera[5] == 1.0
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        ({"camera": [0, 0, 0, 0, 0, 0]}, "its zoom is above 0"),
         ({"camera": [1, 2]}, "a camera is six numbers, or none for the first look, not 2"),
         ({"k": 0}, "k is 1 to 999, not 0"),
         ({"selected": [7]}, "there is no point 7; the points are 0 to 6"),

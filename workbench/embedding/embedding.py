@@ -12,6 +12,7 @@ import numpy as np
 
 from workbench.base import events, renderer_lookup
 from workbench.base.listeners import Listeners
+from workbench.embedding.bookmarks import State, as_states
 from workbench.embedding.clusters import Clusters, cluster, clusters_code, telling_words
 from workbench.embedding.columns import Column, Columns, Texts, column_of, labels_of
 from workbench.embedding.methods import Outcome
@@ -76,6 +77,7 @@ class Embedding:
         self._current = ""
         self._run: Run[Outcome] | None = None
         self._selected: tuple[int, ...] = ()
+        self._bookmarks: tuple[State, ...] = ()
         self._listeners: Listeners[[Embedding]] = Listeners()
         self._lock = threading.RLock()
 
@@ -388,6 +390,24 @@ class Embedding:
                 return
             self._selected = chosen
         # Outside of the lock: who is told may select.
+        self._tell()
+
+    @property
+    def bookmarks(self) -> tuple[State, ...]:
+        """Arrangements that were kept in the view, as TensorBoard's projector writes them; a log takes them along.
+
+        Assign states, as a log or a file has them, to have the view offer these.
+
+        >>> embedding = Embedding(np.eye(3))
+        >>> embedding.bookmarks = [{"label": "the first", "selectedPoints": [0]}]
+        >>> embedding.bookmarks[0]["label"]
+        'the first'
+        """
+        return self._bookmarks
+
+    @bookmarks.setter
+    def bookmarks(self, states: Iterable[State]) -> None:
+        self._bookmarks = as_states(states)
         self._tell()
 
     def listen(self, listener: Callable[[Embedding], None]) -> Callable[[], None]:

@@ -1,7 +1,7 @@
 """TensorBoard's projector format: embeddings written to a log, and read back.
 
 A log's folder holds ``projector_config.pbtxt``, which names the files of each embedding: ``tensors.tsv``,
-``metadata.tsv`` and ``sprite.png``, in a folder of their own.
+``metadata.tsv``, ``sprite.png`` and ``bookmarks.json``, in a folder of their own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from PIL import Image, UnidentifiedImageError
 
 from workbench.base.public import words
 from workbench.embedding import Embedding
+from workbench.embedding.bookmarks import states_of, text_of
 from workbench.embedding.thumbnails import MOST_SIDE, as_images, cut, lay_out
 
 __all__ = ["DamagedProjectorError", "read", "write"]
@@ -29,6 +30,8 @@ MOST_BYTES = 2 << 30
 """Largest file of vectors or metadata that is read, in bytes."""
 MOST_CONFIG_BYTES = 1 << 20
 """Largest configuration that is read, in bytes."""
+MOST_BOOKMARK_BYTES = 16 << 20
+"""Largest file of bookmarks that is read, in bytes."""
 READ = 1 << 24
 """Bytes of vectors that are read at a time."""
 PART = 1 << 16
@@ -112,8 +115,9 @@ def _line(cells: Sequence[str]) -> str:
 def write(embedding: Embedding, logdir: str | Path, name: str = "embedding") -> Path:
     r"""Write `embedding` to a log's folder under `name`, for ``tensorboard --logdir``; return the configuration's path.
 
-    Vectors (float32), labels, columns and thumbnails are written; the selection is not. An embedding of the same
-    name is replaced, others in the log stay. Tabs, line ends and backslashes in texts are written as \t, \n, \\.
+    Vectors (float32), labels, columns, thumbnails and bookmarks are written; the selection is not. An embedding of
+    the same name is replaced, others in the log stay. Tabs, line ends and backslashes in texts are written as \t, \n,
+    \\.
 
     Raises:
         ValueError: `name` is not fit for a folder, or the vectors hold NaN, which TensorBoard does not read.
@@ -146,6 +150,9 @@ def write(embedding: Embedding, logdir: str | Path, name: str = "embedding") -> 
         Image.fromarray(sheet.image).save(folder / "sprite.png")
         info.sprite.image_path = f"{name}/sprite.png"
         info.sprite.single_image_dim.extend((sheet.width, sheet.height))
+    if embedding.bookmarks:
+        (folder / "bookmarks.json").write_text(text_of(embedding.bookmarks), encoding="utf-8", newline="\n")
+        info.bookmarks_path = f"{name}/bookmarks.json"
     # Last, and in one step: a log that is read meanwhile names only files that are whole.
     fresh = root / f".{CONFIG}.new"
     fresh.write_text(text_format.MessageToString(config, as_utf8=True), encoding="utf-8", newline="\n")
@@ -194,7 +201,7 @@ def _free_name(name: str, taken: dict[str, Any]) -> str:
 
 
 def read(logdir: str | Path) -> dict[str, Embedding]:
-    r"""Return the embeddings of a log's folder by name: vectors, labels, columns and thumbnails.
+    r"""Return the embeddings of a log's folder by name: vectors, labels, columns, thumbnails and bookmarks.
 
     The first column is taken for the labels. Files outside the folder are not read.
 
@@ -244,9 +251,18 @@ def _read_one(root: Path, info: Any, name: str) -> Embedding:
         images = as_images(_read_sprite(sprite, len(vectors), tuple(info.sprite.single_image_dim)))
     # The first column is what the projector shows at a point unless asked otherwise.
     labels = columns.pop(label_name, None) if (label_name := next(iter(columns), "")) else None
-    return Embedding(
+    embedding = Embedding(
         vectors, labels, metadata=columns, images=images, label_name=label_name or "label", title=name
     )
+    if info.bookmarks_path:
+        path = _inside(root, info.bookmarks_path)
+        try:
+            embedding.bookmarks = states_of(_text(path, MOST_BOOKMARK_BYTES))
+        except DamagedProjectorError:
+            raise
+        except ValueError as error:
+            raise DamagedProjectorError(f"{path} holds no bookmarks: {error}") from None
+    return embedding
 
 
 def _inside(root: Path, named: str) -> Path:

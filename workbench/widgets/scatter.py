@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.embedding import Embedding, Projection
+from workbench.embedding.bookmarks import State
 from workbench.embedding.columns import Column
 from workbench.live.messages import (
     CompareWithEvent,
@@ -38,6 +39,7 @@ from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.live.renderers import renderers
 from workbench.live.selection import selection
 from workbench.widgets.base import ViewWidget
+from workbench.widgets.scatter_bookmark_states import bookmarks_of, state_of
 from workbench.widgets.scatter_bookmarks import check_arrangement, kept, without
 from workbench.widgets.scatter_columns import LONGEST
 from workbench.widgets.scatter_compared import KEPT, Compared
@@ -92,7 +94,7 @@ class ScatterModel(ViewModel):
         self._beside = _checked(embedding, beside or {})
         if embedding.projection is None:
             embedding.project()
-        self.bookmarks: list[ScatterBookmark] = []
+        self._kept: tuple[tuple[State, ...], list[ScatterBookmark]] | None = None
         self._near = Nearest()
         self._tasks = Tasks(self.changed)
         self._computed: dict[str, Computed] = {}
@@ -115,8 +117,13 @@ class ScatterModel(ViewModel):
         # The embedding must not keep alive who draws it.
         weakref.finalize(self, embedding.listen(follow))
 
-    bookmarks: list[ScatterBookmark]
-    """Arrangements that were kept, by name; they are part of the state, and so of the notebook's file."""
+    @property
+    def bookmarks(self) -> list[ScatterBookmark]:
+        """Arrangements that were kept, by name: those of the embedding, which a log takes along."""
+        states = self._embedding.bookmarks
+        if self._kept is None or self._kept[0] is not states:
+            self._kept = states, bookmarks_of(states, len(self._embedding))
+        return self._kept[1]
 
     @property
     def embedding(self) -> Embedding:
@@ -326,12 +333,15 @@ class ScatterModel(ViewModel):
         self.changed()
 
     def _keep(self, event: SaveBookmarkEvent) -> None:
-        self.bookmarks = kept(self.bookmarks, event.name, event.arrangement, len(self._embedding))
-        self.changed()
+        self._bookmark(kept(self.bookmarks, event.name, event.arrangement, len(self._embedding)))
 
     def _remove(self, event: RemoveBookmarkEvent) -> None:
-        self.bookmarks = without(self.bookmarks, event.name)
-        self.changed()
+        self._bookmark(without(self.bookmarks, event.name))
+
+    def _bookmark(self, bookmarks: list[ScatterBookmark]) -> None:
+        """Keep them with the embedding, which tells all views of it."""
+        size = (len(self._embedding), self._embedding.vectors.shape[1])
+        self._embedding.bookmarks = [state_of(one, size, place == 0) for place, one in enumerate(bookmarks)]
 
     def _publish(self, event: PublishEvent) -> None:
         check_arrangement(event.arrangement, len(self._embedding))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+from workbench.embedding.bookmarks import MOST_BOOKMARKS
 from workbench.live.messages import ScatterArrangement, ScatterBookmark
 from workbench.live.model import Refused
 
-__all__ = ["MOST_BOOKMARKS", "check_arrangement", "kept", "without"]
+__all__ = ["check_arrangement", "kept", "without"]
 
-MOST_BOOKMARKS = 200
 MOST_NAME = 100
 MOST_FILTERS = 100
 MOST_NEIGHBOURS = 999
@@ -52,12 +52,14 @@ def check_arrangement(arrangement: ScatterArrangement, count: int) -> None:
     """Refuse an arrangement that no picture of `count` points can have."""
     if len(arrangement.camera) not in (0, 6):
         raise Refused(f"a camera is six numbers, or none for the first look, not {len(arrangement.camera)}")
+    if not all(map(math.isfinite, arrangement.camera)) or (arrangement.camera and arrangement.camera[2] <= 0):
+        raise Refused(f"a camera is of finite numbers, and its zoom is above 0: got {arrangement.camera}")
     if len(arrangement.hidden) > MOST_FILTERS or len(arrangement.ranges) > MOST_FILTERS:
         raise Refused(f"at most {MOST_FILTERS} columns filter at a time")
     if not 1 <= arrangement.k <= MOST_NEIGHBOURS:
         raise Refused(f"k is 1 to {MOST_NEIGHBOURS}, not {arrangement.k}")
     for one in arrangement.ranges:
-        if not math.isfinite(one.low) or not one.low <= one.high:
+        if not (math.isfinite(one.low) and math.isfinite(one.high) and one.low <= one.high):
             raise Refused(f"the range of {one.column!r} ends before it begins: {one.low} to {one.high}")
     points = [*arrangement.selected, *(arrangement.isolated or [])]
     wrong = next((point for point in points if not 0 <= point < count), None)

@@ -8,7 +8,9 @@ import {
   withRange,
   withoutFilters
 } from '../src/scatter/arrangement';
+import type { ScatterBookmark } from '../src/protocol';
 import { readBookmarks, writeBookmarks } from '../src/scatter/bookmarkfile';
+import examples from './bookmarks.json';
 import { categoryBars, numberBars } from '../src/scatter/counts';
 import { readColumn, textOf, type Category, type Column, type Numeric } from '../src/scatter/columns';
 import { countShown, shownBy } from '../src/scatter/filters';
@@ -156,6 +158,21 @@ describe('bookmarks', () => {
   it('come back as they were kept', () => {
     const text = writeBookmarks([{ name: 'mine', arrangement }], [4, 3]);
     expect(readBookmarks(text)).toEqual([{ name: 'mine', arrangement }]);
+  });
+
+  it('are written as Python writes them', () => {
+    const size: readonly [number, number] = [examples.size[0]!, examples.size[1]!];
+    const kept = examples.bookmarks as unknown as ScatterBookmark[];
+    const states = JSON.parse(writeBookmarks(kept, size)) as Record<string, unknown>[];
+    states.forEach((state, at) => {
+      const { cameraDef: camera, ...rest } = examples.states[at]!;
+      expect(state).toMatchObject(rest);
+      const { position } = state['cameraDef'] as typeof camera;
+      (['x', 'y', 'z'] as const).forEach(axis => {
+        expect(position[axis]).toBeCloseTo(camera.position[axis]);
+      });
+    });
+    expect(readBookmarks(JSON.stringify(examples.states))).toEqual(kept);
   });
 
   it('are understood from TensorBoard as far as it tells', () => {

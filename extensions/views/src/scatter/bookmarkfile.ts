@@ -1,6 +1,7 @@
 /**
  * Bookmarks as TensorBoard's projector writes and reads them: a list of states. What both know (name, selection, what is
  * shown, colour, label, camera, projection) goes over; the whole arrangement lies beside it under a name of its own.
+ * Python does the same for logs, in `scatter_bookmark_states.py`; the examples of `tests/bookmarks.json` hold both to it.
  */
 import type { ScatterBookmark } from '../protocol';
 import { PLAIN_ARRANGEMENT, type Arrangement } from './arrangement';
@@ -21,7 +22,8 @@ export function writeBookmarks(
     label: name,
     isSelected: index === 0,
     projections: [],
-    selectedProjection: METHODS.find(method => arrangement.projection.startsWith(method)) ?? 'pca',
+    selectedProjection:
+      METHODS.find(method => arrangement.projection.replace('-', '').startsWith(method)) ?? 'pca',
     dataSetDimensions: [...size],
     pcaComponentDimensions: [0, 1, 2],
     selectedPoints: arrangement.selected,
