@@ -24,7 +24,7 @@ def as_states(given: Iterable[State]) -> tuple[State, ...]:
     >>> as_states([{"label": "start", "selectedPoints": (1, 2)}])
     ({'label': 'start', 'selectedPoints': [1, 2]},)
     """
-    states = list(given)
+    states: list[Any] = list(given)
     if len(states) > MOST_BOOKMARKS:
         raise ValueError(
             f"an embedding has at most {MOST_BOOKMARKS} bookmarks, and {len(states):,} were given"
