@@ -69,8 +69,9 @@ class Output implements Waiting {
     }
   }
 
+  /** Whether a widget is drawn. An output that was taken away while it waited has none, and no list of them either. */
   private get drawn(): boolean {
-    return this.renderer.widgets.length > 0;
+    return !this.renderer.isDisposed && this.renderer.widgets.length > 0;
   }
 
   /** Shows the static picture; the manager's renderer clears it away when it has a widget. */
