@@ -32,6 +32,8 @@ ELSEWHERE = {
     "multiply_matrices_of_codes",
     "normalise_codes",
     "observed_histogram",
+    "places_along",
+    "products_of_columns",
     "quantized_max_pool2d",
     "resample_codes",
     "nearest_of_products",

@@ -94,6 +94,8 @@ CASES: dict[str, tuple[Callable[[], tuple[Callable[..., Any], Callable[..., bool
         lambda: _of_kernel("products_with"),
         ((floats(185, 9), floats(9).astype(np.float64)), {}),
     ),
+    "products_of_columns": (lambda: _of_kernel("products_of_columns"), ((floats(185, 9), floats(9)), {})),
+    "places_along": (lambda: _of_kernel("places_along"), ((floats(185, 9), floats(9), floats(2, 9)), {})),
     "nearest_of_products": (
         lambda: _of_kernel("nearest_of_products"),
         ((floats(4, 185), floats(185), np.abs(floats(185)), floats(185, 9), places(185, 4), np.abs(floats(4)), 7), {}),
