@@ -286,6 +286,20 @@ def test_bookmarks_lie_with_the_embedding_and_are_what_tensorboard_reads(root: P
     assert (second.name, second.arrangement.camera, second.arrangement.k) == ("State 1", [], 12)
     assert (second.arrangement.ranges, far.arrangement.camera) == ([], [])
 
+    # Numbers beyond all floats, and a camera that is infinitely far away.
+    made.bookmarks = [
+        {
+            "workbench": {
+                "camera": [0, 0, 0, 0, 0, 0],
+                "ranges": [{"column": "size", "low": 0, "high": 10**400}],
+            }
+        },
+        {"cameraDef": {"position": {"x": 10**400, "y": 0, "z": 1}}},
+    ]
+    assert [(one.arrangement.camera, one.arrangement.ranges) for one in state(one)[0].bookmarks] == [
+        ([], [])
+    ] * 2
+
     # The page writes and reads the same.
     examples = json.loads((root / "extensions/views/tests/bookmarks.json").read_text(encoding="utf-8"))
     kept = bookmarks_of(examples["states"], 4)

@@ -38,7 +38,7 @@ def as_states(given: Iterable[State]) -> tuple[State, ...]:
     try:
         # What the file would give back: nothing of it is shared with who gave it.
         return tuple(json.loads(json.dumps([dict(one) for one in states], allow_nan=False)))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"a bookmark holds what a JSON file cannot: {error}") from None
 
 

@@ -8,6 +8,7 @@ examples of ``tests/bookmarks.json`` there hold both to one form.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, Literal
@@ -23,6 +24,7 @@ _METHODS = ("pca", "tsne", "umap", "custom")
 _MOST_FILTERS = 100
 _MOST_NAME = 200
 _K = 12
+_LARGEST = sys.float_info.max
 
 
 def state_of(bookmark: ScatterBookmark, size: tuple[int, int], first: bool) -> State:
@@ -79,7 +81,7 @@ def _own(kept: State, count: int) -> ScatterArrangement:
     metric: Literal["cosine", "euclidean"] = "euclidean" if kept.get("metric") == "euclidean" else "cosine"
     return ScatterArrangement(
         projection=_words(kept.get("projection")),
-        camera=camera if len(camera) == 6 else [],
+        camera=camera if len(camera) == 6 and camera[2] > 0 else [],
         label=_words(kept.get("label")),
         colour=_words(kept.get("colour")),
         hidden=[
@@ -111,8 +113,9 @@ def _points(value: Any, count: int) -> list[int] | None:
 
 def _numbers(value: Any) -> list[float]:
     found = value if isinstance(value, list) else []
+    # Compared and not converted: a whole number of a file may be beyond all floats. NaN compares with nothing.
     finite = all(
-        isinstance(one, int | float) and type(one) is not bool and math.isfinite(one) for one in found
+        isinstance(one, int | float) and type(one) is not bool and abs(one) <= _LARGEST for one in found
     )
     return [float(one) for one in found] if finite else []
 
