@@ -69,9 +69,18 @@ class Slow(Callback):
 
     def __init__(self) -> None:
         self.steps = threading.Semaphore(0)
+        self.holds = False
 
     def on_batch_start(self, trainer: Trainer) -> None:
+        self.holds = True
         self.steps.acquire(timeout=20)
+        self.holds = False
+
+    def let_go(self, steps: int = 1) -> None:
+        """Exactly so many steps go on, whatever was let go before and is not used yet."""
+        while self.steps.acquire(blocking=False):
+            pass
+        self.steps.release(steps)
 
 
 @pytest.fixture
@@ -272,31 +281,31 @@ def test_pause_resume_and_stop_reach_a_training_that_runs(
     made, slow, model = running
     told: list[object] = []
     model.listen(told.append)
-    slow.steps.release(3)
-    wait(lambda: made.step >= 2)
+    slow.let_go(2)
+    wait(lambda: made.step == 2 and slow.holds)
     assert ask(model, "pause").accepted
     assert told
     state: Any = model.snapshot().state
     assert (state.status, state.asked, state.head.live) == ("running", "pause", True)
     assert ask(model, "pause").reason == "it pauses after this batch"
-    slow.steps.release()
+    slow.let_go()
     wait(lambda: made.status == "paused")
     held = made.step
     state = model.snapshot().state
     assert (state.status, state.asked, state.head.live) == ("paused", "", True)
     assert ask(model, "pause").reason == "it is paused already"
-    slow.steps.release(2)
+    slow.let_go()
     time.sleep(0.05)
     assert made.step == held
     assert ask(model, "resume").accepted
-    wait(lambda: made.step > held)
+    wait(lambda: made.step > held and slow.holds)
     assert ask(model, "resume").reason == "it is not paused: it runs"
     assert ask(model, "stop").accepted
     state = model.snapshot().state
     assert (state.status, state.asked) == ("running", "stop")
     assert ask(model, "stop").reason == "it stops after this batch already"
     assert "nothing to pause" in ask(model, "pause").reason
-    slow.steps.release(3)
+    slow.let_go()
     wait(lambda: made.status == "stopped")
     reply = ask(model, "resume")
     assert not reply.accepted
@@ -307,7 +316,7 @@ def test_pause_resume_and_stop_reach_a_training_that_runs(
 def test_a_training_that_is_held_can_be_stopped(running: tuple[Trainer, Slow, TrainingModel]) -> None:
     made, slow, model = running
     assert ask(model, "pause").accepted
-    slow.steps.release()
+    slow.let_go()
     wait(lambda: made.status == "paused")
     assert ask(model, "stop").accepted
     wait(lambda: made.status == "stopped")
