@@ -1,7 +1,8 @@
 """The build steps: compile the kernels with CMake, bundle the front end with npm, link the lab extension.
 
 Each step keeps a fingerprint of its sources beside its output and does nothing if the two agree, so a stale
-build is never shipped and a second call costs nothing. Standard library only.
+build is never shipped and a second call costs nothing; of the kernels, only files that changed are compiled.
+Standard library only.
 
     python extensions/build_steps.py requirements | tree | frontend | kernels | sanitize KIND | check | npm … | clean
 """
@@ -13,6 +14,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import ssl
 import subprocess
@@ -27,6 +29,7 @@ PACKAGE = ROOT / "workbench"
 LABEXTENSION = PACKAGE / "lab" / "labextension"
 WIDGETS = PACKAGE / "widgets" / "static"
 SHARED_LABEXTENSION = "share/jupyter/labextensions/@workbench/lab"
+BUILD = ROOT / "build" / "kernels"  # of the tree and of wheels: they differ in the run path alone
 RECORD = "_build.json"  # in the package: what became of the kernels, read by `workbench doctor`
 
 _FRONTEND_STAMP = EXTENSIONS / ".frontend-built"
@@ -247,16 +250,42 @@ def first_complaint(output: str) -> str:
     return next((line for line in reversed(lines) if line), "the build failed without a word")
 
 
+def _compiler_says() -> str:
+    """What the C++ compiler says of itself, '' where CMake is left to find one."""
+    named = shlex.split(os.environ.get("CXX", ""))
+    found = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
+    command = named or ([found] if found else [])
+    if not command:
+        return ""
+    try:
+        return subprocess.run([*command, "--version"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise CannotBuild(f"the C++ compiler {command[0]} does not run: {error}") from error
+
+
+def _toolchain(*options: str) -> str:
+    """One hash over all that objects depend on beside their sources."""
+    wheels = (re.split("[=><]", wheel)[0] for wheel in _KERNEL_WHEELS)
+    versions = [f"{name} {_installed(name)}" for name in wheels]
+    nanobind = util.find_spec("nanobind")
+    where = [str(nanobind and nanobind.origin), str(shutil.which("ninja", path=_tool_path()))]
+    compiler = [os.environ.get("CXX", ""), _compiler_says(), os.environ.get("CXXFLAGS", "")]
+    return fingerprint([], sys.executable, sys.version, *compiler, *versions, *where, *options)
+
+
 def _compile(build: Path, prefix: Path, run_path: str, *options: str) -> None:
-    """Configure from scratch, build, and install the module below `prefix`."""
+    """Compile what has changed since the last build in this folder, and install the module below `prefix`."""
     cmake = shutil.which("cmake", path=_tool_path())
     if cmake is None:
         raise CannotBuild("CMake was not found; install it with `pip install cmake`")
     if util.find_spec("nanobind") is None:
         raise CannotBuild("nanobind was not found; install it with `pip install nanobind==3.1.0`")
-    # A cache that another interpreter or compiler left behind would be believed, so start anew.
-    shutil.rmtree(build, ignore_errors=True)
-    build.mkdir(parents=True)
+    # A cache that another interpreter or compiler left behind, or a build that failed, would be believed.
+    stamp, toolchain = build / "toolchain", _toolchain(*options)
+    if not stamp.is_file() or stamp.read_text() != toolchain:
+        shutil.rmtree(build, ignore_errors=True)
+        build.mkdir(parents=True)
+    stamp.unlink(missing_ok=True)
     log = build / "build.log"
     ninja = shutil.which("ninja", path=_tool_path())
     generator = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"] if ninja else []
@@ -271,6 +300,7 @@ def _compile(build: Path, prefix: Path, run_path: str, *options: str) -> None:
     jobs = str(min(os.cpu_count() or 1, 4))
     _run([cmake, "--build", str(build), "--parallel", jobs], log)
     _run([cmake, "--install", str(build), "--prefix", str(prefix), "--component", "kernels"], log)
+    stamp.write_text(toolchain)
 
 
 def _tool_path() -> str:
@@ -286,15 +316,16 @@ def _compiler(build: Path) -> str:
     return "unknown"
 
 
-def _try_kernels(build: Path, prefix: Path, run_path: str) -> dict[str, object]:
-    """Build below `prefix` and return the record of it; a failure is recorded and printed, not raised."""
+def _try_kernels(prefix: Path, run_path: str) -> dict[str, object]:
+    """Build and install below `prefix`, and return the record of it; a failure is recorded and printed, not raised."""
     reason = _kernels_unwanted()
     if reason is None and not (EXTENSIONS / "kernels" / "CMakeLists.txt").is_file():
         reason = "their sources are not part of this copy"
     if reason is None:
         try:
-            _compile(build, prefix, run_path)
-            return {"built": True, "reason": "", "compiler": _compiler(build), "onednn": _onednn()}
+            _compile(BUILD, prefix, run_path)
+            onednn = _installed("onednn-cpu-gomp")
+            return {"built": True, "reason": "", "compiler": _compiler(BUILD), "onednn": onednn}
         except CannotBuild as failure:
             reason = str(failure)
     if _mode() == "require":
@@ -304,9 +335,10 @@ def _try_kernels(build: Path, prefix: Path, run_path: str) -> dict[str, object]:
     return {"built": False, "reason": reason, "compiler": "", "onednn": ""}
 
 
-def _onednn() -> str:
+def _installed(distribution: str) -> str:
+    """Version of what is installed, '' if it is not."""
     try:
-        return metadata.version("onednn-cpu-gomp")
+        return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return ""
 
@@ -334,7 +366,7 @@ def install_kernels_in_tree() -> None:
             return
     for stale in PACKAGE.glob("_kernels*"):
         stale.unlink()
-    record = _try_kernels(ROOT / "build" / "kernels", ROOT, str(Path(sys.prefix) / "lib"))
+    record = _try_kernels(ROOT, str(Path(sys.prefix) / "lib"))
     _write_record(PACKAGE, {**record, "fingerprint": wanted})
 
 
@@ -349,7 +381,7 @@ def stage_kernels() -> Path:
         if record.get("fingerprint") == wanted and record["built"]:
             return staging
     shutil.rmtree(staging, ignore_errors=True)
-    record = _try_kernels(ROOT / "build" / "wheel-kernels", staging, "")
+    record = _try_kernels(staging, "")
     _write_record(staging / PACKAGE.name, {**record, "fingerprint": wanted})
     return staging
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -93,4 +94,34 @@ def test_require_turns_the_reason_into_a_failure(
     monkeypatch.setenv("WORKBENCH_KERNELS", "require")
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     with pytest.raises(SystemExit, match="require, but the kernels cannot be built: oneDNN"):
-        build_steps._try_kernels(tmp_path / "build", tmp_path / "prefix", "")
+        build_steps._try_kernels(tmp_path / "prefix", "")
+
+
+def test_what_was_compiled_is_kept_when_a_compiler_does_not_run(
+    build_steps: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_steps, "BUILD", tmp_path / "build")
+    monkeypatch.setenv("WORKBENCH_KERNELS", "auto")
+    monkeypatch.setenv("CXX", "/bin/false")
+    compiled = tmp_path / "build" / "one.o"
+    compiled.parent.mkdir()
+    compiled.write_text("compiled")
+    record = build_steps._try_kernels(tmp_path / "prefix", "")
+    assert record["built"] is False
+    assert "the C++ compiler /bin/false does not run" in record["reason"]
+    assert compiled.read_text() == "compiled"
+
+
+def test_objects_of_another_toolchain_are_not_gone_on_with(
+    build_steps: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", f"{sys.executable} -B")  # a program that says its version
+    monkeypatch.delenv("CXXFLAGS", raising=False)
+    before = build_steps._toolchain()
+    assert build_steps._toolchain() == before
+    assert build_steps._toolchain("-DWORKBENCH_SANITIZE=address") != before
+    monkeypatch.setenv("CXXFLAGS", "-O0")
+    assert build_steps._toolchain() != before
+    monkeypatch.delenv("CXXFLAGS")
+    monkeypatch.setenv("CXX", sys.executable)
+    assert build_steps._toolchain() != before

@@ -26,7 +26,7 @@ FLOAT_ROUNDING = 8 * np.finfo(np.float32).eps
 LONGEST = 1 << 31
 """Numbers of more points do not fit the kernel's."""
 
-_NEAREST = kernels.lookup("nearest_of_products")
+_NEAREST, _LINEAR = kernels.lookup("nearest_of_products"), kernels.lookup("linear")
 
 DIGITS = 1e6
 """How many times the rounding a squared distance is to be taken as it is."""
@@ -64,7 +64,7 @@ def all_neighbours(points: Any, k: int = 10, metric: Metric = "euclidean", *, of
             )
         array = array / lengths[:, None]
     asked = np.arange(len(array)) if of is None else np.asarray(of, np.int64)
-    find = _compiled if _NEAREST is not None and len(array) < LONGEST else _plain
+    find = _compiled if _NEAREST is not None and _LINEAR is not None and len(array) < LONGEST else _plain
     indices, distances = find(array, asked, k)
     # ‖x − y‖² = 2 (1 − x·y) for directions.
     return Near(indices, distances**2 / 2 if metric == "cosine" else distances)
@@ -76,6 +76,7 @@ def _compiled(array: Array, asked: Array, k: int) -> tuple[Array, Array]:
     Products in floats say who may be near, within what they may be off by; only to those distances are computed.
     """
     assert _NEAREST is not None
+    assert _LINEAR is not None
     array = np.ascontiguousarray(array)
     # About the middle, and of about one: what floats are off by is a share of the lengths.
     moved = array - array.mean(axis=0, dtype=np.float64)
@@ -88,10 +89,10 @@ def _compiled(array: Array, asked: Array, k: int) -> tuple[Array, Array]:
     indices = np.empty((len(asked), k), np.int64)
     distances = np.empty((len(asked), k))
     rows = max(1, FLOATS // len(array))
-    products = np.empty((min(rows, len(asked)), len(array)), np.float32)
     for start in range(0, len(asked), rows):
         own = np.ascontiguousarray(asked[start : start + rows])
-        block = np.matmul(small[own], small.T, out=products[: len(own)])
+        # By the kernel: NumPy's threads and ours, each waiting for more, would take the cores from one another.
+        block = _LINEAR.run(small[own], small, None)
         part = slice(start, start + len(own))
         indices[part], distances[part] = _NEAREST.run(block, least, width, array, own, width[own], k)
     return indices, distances
