@@ -280,7 +280,7 @@ def _compile(build: Path, prefix: Path, run_path: str, *options: str) -> None:
         raise CannotBuild("CMake was not found; install it with `pip install cmake`")
     if util.find_spec("nanobind") is None:
         raise CannotBuild("nanobind was not found; install it with `pip install nanobind==3.1.0`")
-    # A cache that another interpreter or compiler left behind, or a build that failed, would be believed.
+    # A cache that another interpreter or compiler left behind, or that was left unfinished, would be believed.
     stamp, toolchain = build / "toolchain", _toolchain(*options)
     if not stamp.is_file() or stamp.read_text() != toolchain:
         shutil.rmtree(build, ignore_errors=True)
@@ -297,10 +297,10 @@ def _compile(build: Path, prefix: Path, run_path: str, *options: str) -> None:
         ],
         log,
     )  # fmt: skip
+    stamp.write_text(toolchain)
     jobs = str(min(os.cpu_count() or 1, 4))
     _run([cmake, "--build", str(build), "--parallel", jobs], log)
     _run([cmake, "--install", str(build), "--prefix", str(prefix), "--component", "kernels"], log)
-    stamp.write_text(toolchain)
 
 
 def _tool_path() -> str:

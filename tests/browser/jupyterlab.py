@@ -20,6 +20,8 @@ from typing import Any
 import nbformat
 from playwright.sync_api import Locator, Page, expect
 
+from tests.notebooks.outputs import is_warning
+
 SECOND = 1000  # Playwright counts milliseconds
 START = 120 * SECOND  # a cold JupyterLab or kernel on a busy machine
 # The notebook in front; the last one that was, if a panel has been opened beside it since.
@@ -258,12 +260,14 @@ class Lab:
         return list(found)
 
     def check_cells(self, indices: Sequence[int] | None = None) -> None:
-        """Fail with the traceback of the first cell (of these, or of all) whose output is an error."""
+        """Fail with what the first cell (of these, or of all) raised or warned of."""
         count = self.page.evaluate("() => window.testNotebook().content.model.cells.length")
         for index in range(count) if indices is None else indices:
             for output in self.outputs(index):
                 if output["output_type"] == "error":
                     raise AssertionError(f"cell {index} raised:\n" + "\n".join(output["traceback"]))
+                if is_warning(output):
+                    raise AssertionError(f"cell {index} warned: {output['text']}")
 
     # Kernel
 

@@ -58,6 +58,16 @@ GEOMETRIES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 64, 4, 8), (40, 32, 3, 3), {**PLAIN, "groups": 2}),
     ((2, 16, 5, 11), (24, 8, 3, 3), {**PLAIN, "groups": 2}),
     ((2, 32, 6, 7), (32, 16, 3, 7), {**PLAIN, "padding": (1, 3), "groups": 2}),
+    # Inputs of few channels, our own code for their gradient: outputs that fill registers and not, rows shorter and longer
+    # than what is worked on together, in steps and with gaps, and places that no window or not every tap reaches.
+    ((2, 1, 28, 28), (16, 1, 3, 3), PLAIN),
+    ((2, 2, 9, 31), (17, 2, 3, 5), {**PLAIN, "padding": (0, 4)}),
+    ((1, 3, 23, 26), (64, 3, 7, 7), {**PLAIN, "stride": (2, 2), "padding": (3, 3)}),
+    ((2, 4, 5, 3), (8, 4, 2, 2), {**PLAIN, "padding": (0, 0)}),
+    ((1, 3, 14, 19), (21, 3, 3, 3), {**PLAIN, "stride": (3, 5), "padding": (2, 1), "dilation": (2, 3)}),
+    ((3, 1, 1, 40), (12, 1, 1, 5), {**PLAIN, "stride": (1, 3), "padding": (0, 2)}),
+    ((1, 4, 7, 12), (40, 4, 3, 3), {**PLAIN, "stride": (4, 4), "padding": (0, 0)}),
+    ((2, 3, 2, 2), (9, 3, 5, 5), {**PLAIN, "stride": (3, 3), "padding": (4, 4)}),
     # Taps that meet nothing but padding: all but one; in front, behind and between; more than oneDNN leaves out; all.
     ((3, 16, 1, 1), (32, 16, 3, 3), PLAIN),
     ((2, 4, 1, 6), (6, 2, 4, 5), {**PLAIN, "stride": (2, 1), "padding": (2, 4), "groups": 2}),
@@ -203,6 +213,18 @@ def test_nothing_is_kept_between_calls(floats: Make) -> None:
     assert resident() - before < weight.nbytes // 2, (
         "a weight in oneDNN's own order, or its gradient, is still there"
     )
+
+
+def test_of_few_channels_what_is_infinite_reaches_its_places_alone(floats: Make) -> None:
+    weight, g = floats(12, 3, 3, 3), floats(1, 12, 6, 9)
+    weight[weight == 0] = 1
+    g[0, 5, 2, 4] = np.inf
+    back = kernels.lookup("conv2d_input_gradient").run
+    gx = back(g, weight, input_shape=(1, 3, 6, 9), **PLAIN)
+    reached = np.zeros((1, 3, 6, 9), bool)
+    reached[:, :, 1:4, 3:6] = True
+    np.testing.assert_array_equal(np.isinf(gx), reached)
+    assert not np.isnan(gx).any()
 
 
 def test_no_samples(floats: Make) -> None:

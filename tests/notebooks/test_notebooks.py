@@ -1,4 +1,7 @@
-"""Every notebook runs from top to bottom in a fresh kernel, without an error and without a warning."""
+"""Every notebook runs from top to bottom in a fresh kernel, without an error and without a warning.
+
+Those that a test of the browser runs whole, in JupyterLab and with the same demands, are not run here once more.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+from tests.notebooks.outputs import is_warning
+
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LIMIT = 600  # seconds a cell; a hang must not hold up the run
@@ -19,6 +24,14 @@ NEEDS = {
     "06-why-text.ipynb": ("all_minilm_l6_v2", "tokenizers"),
 }
 """Packages of weights, of the extra 'peers', without which a notebook says so in its first lines."""
+IN_A_BROWSER = {
+    "00-first-light.ipynb": "test_first_light.py",
+    "01-tensors.ipynb": "test_tensors.py",
+    "02-training.ipynb": "test_training_notebook.py",
+    "03-graphs.ipynb": "test_graphs_notebook.py",
+    "04-quantization.ipynb": "test_quantization_notebook.py",
+}
+"""The files of `tests/browser` that run every cell."""
 LARGEST = 2_000_000  # bytes of a committed notebook: outputs stay small
 
 pytestmark = pytest.mark.notebook
@@ -57,11 +70,11 @@ def warnings_of(notebook: nbformat.NotebookNode) -> list[str]:
         f"cell {index}: {output.text}"
         for index, cell in enumerate(notebook.cells)
         for output in cell.get("outputs", [])
-        if output.output_type == "stream" and output.name == "stderr" and "Warning" in output.text
+        if is_warning(output)
     ]
 
 
-@pytest.mark.parametrize("name", [path.name for path in NOTEBOOKS])
+@pytest.mark.parametrize("name", [path.name for path in NOTEBOOKS if path.name not in IN_A_BROWSER])
 def test_every_cell_succeeds(name: str, folder: Path) -> None:
     missing = [package for package in NEEDS.get(name, ()) if importlib.util.find_spec(package) is None]
     if missing:
@@ -78,6 +91,13 @@ def test_what_is_committed_is_valid_and_small(path: Path) -> None:
 
 def test_there_are_notebooks() -> None:
     assert NOTEBOOKS, "an empty parametrization would pass without running anything"
+
+
+@pytest.mark.parametrize(("name", "file"), IN_A_BROWSER.items())
+def test_what_is_not_run_here_is_run_in_a_browser(name: str, file: str) -> None:
+    text = (ROOT / "tests" / "browser" / file).read_text(encoding="utf-8")
+    assert f'NOTEBOOK = "notebooks/{name}"' in text
+    assert "run_cell(index" in text
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@
 #include "convolution_geometry.hpp"
 #include "convolution_patches.hpp"
 #include "grouped_convolution.hpp"
+#include "narrow_input_gradient.hpp"
 #include "pooling.hpp"
 #include "threads.hpp"
 #include "wide_groups.hpp"
@@ -282,6 +283,8 @@ template <typename T, std::size_t N>
 void input_gradient(const Geometry<N>& g, const T* gradients, const T* weight, T* out) {
     if constexpr (std::is_same_v<T, bfloat16>)
         if (has_fewer_places_than_channels(g)) return input_gradient_of_few_places(g, gradients, weight, out);
+    if constexpr (std::is_same_v<T, float> && N == 2)
+        if (takes_narrow_input(g)) return narrow_input_gradient(g, gradients, weight, out);
     const auto prepared = prepare_input_gradient<T>(g);
     const auto packed = prepared->template new_weight<T>();
     Call call(*prepared);
@@ -395,6 +398,8 @@ std::string conv_implementation(const std::string& which, const Dims& input_shap
     if constexpr (std::is_same_v<T, bfloat16>)
         if ((which == "forward" || which == "input_gradient") && has_fewer_places_than_channels(g)) return "windows:bf16";
     if (which == "forward") return prepare_forward<T>(g, true, false)->implementation;
+    if constexpr (std::is_same_v<T, float> && N == 2)
+        if (which == "input_gradient" && takes_narrow_input(g)) return "narrow:f32";
     if (which == "input_gradient") return prepare_input_gradient<T>(g)->implementation;
     if constexpr (std::is_same_v<T, bfloat16>)
         if (which == "weight_gradient" && has_few_places(g)) return "windows:bf16";

@@ -1,6 +1,7 @@
 // Gradients of convolutions, in the layouts that forward and backward share: nothing is turned between convolutions.
 #include <cstring>
 
+#include "../narrow_input_gradient.hpp"
 #include "convolution_steps.hpp"
 
 namespace workbench::compiled {
@@ -28,6 +29,7 @@ int Program::convolution_input_gradient(int gradient, int weight, const Dims& in
     const Geometry<2> g = geometry(input, shape(weight), stride, padding, dilation, groups);
     expect_no_small_groups(g);
     if (shape(gradient) != g.output) refuse("a convolution's gradient has shape " + text(shape(gradient)) + "; expected " + text(g.output));
+    if (takes_narrow_input(g)) return narrow_input_gradient(g, gradient, weight);
     use_threads(workers_for(g.products()));
     std::vector<Layout> layouts{any(g.output)};
     if (at(gradient).settled) layouts.insert(layouts.begin(), at(gradient).layout);
@@ -44,6 +46,15 @@ int Program::convolution_input_gradient(int gradient, int weight, const Dims& in
                         {DNNL_ARG_DIFF_SRC, made}};
     use_threads(workers_for(g.products()));
     add("convolution's input gradient", description, std::move(arguments), g.products());
+    return made;
+}
+
+int Program::narrow_input_gradient(const Geometry<2>& g, int gradient, int weight) {
+    const int lying = laid(gradient, describe_floats(g.output, channels_last_strides(g.output))), values = plain(weight);
+    const int made = add_slot(describe_floats(g.input, channels_last_strides(g.input)), true);
+    add_loop("convolution's input gradient own", {lying, values, made}, workers_for(g.products()), [g](void* const* at) {
+        workbench::narrow_input_gradient(g, static_cast<const float*>(at[0]), static_cast<const float*>(at[1]), static_cast<float*>(at[2]));
+    });
     return made;
 }
 

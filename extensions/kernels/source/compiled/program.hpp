@@ -311,6 +311,7 @@ class Program {
     int convolve(const Geometry<2>& g, int x, bool bias, const std::vector<After>& after, const Weights& weights,
                  const std::function<double()>& sum);
     int taps_of(int weight, const Geometry<2>& g);
+    int narrow_input_gradient(const Geometry<2>& g, int gradient, int weight);
     const Slot& at(int x) const;
     bool may_write(int x) const { return spaces_[static_cast<std::size_t>(at(x).space)].where == Space::Where::arena; }
     int result_for(const Layout& layout, const std::vector<After>& after);
