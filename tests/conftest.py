@@ -46,7 +46,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Leave what was collected out of every later search for cycles: it is millions of objects, and stays to the end."""
+    """Leave what was collected out of every search for cycles: it is millions of objects, and stays to the end."""
     gc.collect()
     gc.freeze()
 
