@@ -16,11 +16,14 @@ from tests.attribution.captum_cases.functions import FUNCTIONS
 from tests.attribution.captum_cases.networks import network
 from workbench import attribution
 from workbench.attribution import metrics, robust
+from workbench.data import DataLoader, TensorDataset
 
-__all__ = ["CASES", "Case"]
+__all__ = ["CASES", "Case", "recorded_network"]
 
 STORED = np.load(Path(__file__).with_name("cases.npz"), allow_pickle=False)
 RECORDED = json.loads(STORED["cases"].tobytes())
+MOST_SAMPLES = 300
+"""Captum's tests draw up to 3500, for seconds a test; so many are near enough for what is let through as chance."""
 CALLABLE = {
     "infidelity": metrics.infidelity,
     "sensitivity_max": metrics.sensitivity_max,
@@ -45,16 +48,28 @@ class Case:
         """What Captum raises; empty where it answers."""
         return str(self.entry.get("raises", ""))
 
+    def asks(self, *words: str) -> bool:
+        """Whether the call, written as JSON, has one of these classes, functions or settings."""
+        given = json.dumps([self.entry.get(part) for part in ("method", "args", "kwargs")])
+        return any(word in given for word in words)
+
+    def largest_input(self) -> float:
+        """The largest size of a number that is given as what is explained."""
+        first = value(self.entry["args"][0])
+        several = first if isinstance(first, tuple) else (first,)
+        return max(float(np.abs(one.numpy()).max(initial=0)) for one in several)
+
     def run(self) -> Any:
-        """Make the call."""
+        """Make the call; of perturbed samples, `MOST_SAMPLES` are drawn at most."""
         model, call = None, CALLABLE.get(self.entry["call"])
         if call is None:
             made = _method(self.entry["method"])
             model, call = getattr(made, "forward_func", None), getattr(made, self.entry["call"])
         arguments = [value(one, model) for one in self.entry["args"]]
-        return call(
-            *arguments, **{name: value(one, model) for name, one in self.entry.get("kwargs", {}).items()}
-        )
+        keywords = {name: value(one, model) for name, one in self.entry["kwargs"].items()}
+        if "n_samples" in keywords and self.asks("Shapley", "KernelShap", "Lime"):
+            keywords["n_samples"] = min(keywords["n_samples"], MOST_SAMPLES)
+        return call(*arguments, **keywords)
 
     def result(self) -> Any:
         """Return what Captum answered."""
@@ -80,20 +95,27 @@ def value(stored: Any, model: Any = None) -> Any:
     raise ValueError(f"nothing is known of {sorted(stored)}")
 
 
+def recorded_network(name: str) -> Any:
+    """Return a network of Captum's tests as it is made without arguments, with its weights."""
+    plain: list[Any] = [{"list": []}, {"dict": []}]
+    networks = RECORDED["networks"].items()
+    key = next(key for key, one in networks if (one["class"], one["made"]) == (name, plain))
+    return _model({"model": key}).eval()
+
+
 def _model(stored: Any, model: Any = None) -> Any:
     if not isinstance(stored["model"], str):
         return value(stored["model"])
     given = RECORDED["networks"][stored["model"]]
-    arguments, keywords = value(given["made"]) if "made" in given else ([], {})
-    made = network(given.get("qualname", given["class"]), arguments, keywords)
-    state = {name: wb.from_numpy(STORED[key].copy()) for name, key in given.get("state", {}).items()}
+    made = network(given["qualname"], *value(given["made"]))
+    state = {name: wb.from_numpy(STORED[key].copy()) for name, key in given["state"].items()}
     # Tables that were put aside while their words are explained.
     for name in dict.fromkeys(name.partition(TABLE)[0] for name in state if TABLE in name):
         attribution.configure_interpretable_embedding_layer(made, name)
     for one in state.values():
         made.to(one.dtype)
     made.load_state_dict(state)
-    for name, (rule, settings) in given.get("rules", {}).items():
+    for name, (rule, settings) in given["rules"].items():
         known = {"STABILITY_FACTOR": "epsilon", "gamma": "gamma"}
         chosen = {
             known[one]: number
@@ -123,22 +145,30 @@ def _method(stored: Any) -> Any:
 
 
 def _function(stored: Any, model: Any) -> Any:
-    if stored.get("self"):
-        return getattr(_method(stored["self"]), stored["function"].split(":")[1].rpartition(".")[2])
-    name = ":".join(stored["function"].split(":")[:2])
+    name = stored["function"]
+    if "self" in stored:
+        return getattr(value(stored["self"]), name)
     closure = {key: value(one, model) for key, one in stored.get("closure", {}).items()}
     return functools.partial(FUNCTIONS[name], closure) if closure else FUNCTIONS[name]
 
 
 READ: dict[str, Callable[[Any, Any], Any]] = {
     "t": lambda stored, model: wb.from_numpy(STORED[stored["t"]].copy()),
-    "np": lambda stored, model: STORED[stored["np"]].copy(),
     "tuple": lambda stored, model: tuple(value(one, model) for one in stored["tuple"]),
     "list": lambda stored, model: [value(one, model) for one in stored["list"]],
     "dict": lambda stored, model: {value(key): value(one, model) for key, one in stored["dict"]},
     "slice": lambda stored, model: slice(*stored["slice"]),
     "ellipsis": lambda stored, model: ...,
     "layer": lambda stored, model: model.get_submodule(stored["layer"]),
+    "lasso": lambda stored, model: attribution.Lasso(stored["lasso"]),
+    "kernel": lambda stored, model: attribution.get_exp_kernel_similarity_function(*stored["kernel"]),
+    "perturb": lambda stored, model: metrics.infidelity_perturb_func_decorator(stored["by_inputs"])(
+        value(stored["perturb"], model)
+    ),
+    "loss": lambda stored, model: getattr(wb.nn, stored["loss"])(reduction=stored["reduction"]),
+    "loader": lambda stored, model: DataLoader(
+        TensorDataset(*map(value, stored["loader"])), batch_size=stored["rows"]
+    ),
     "model": _model,
     "method": lambda stored, model: _method(stored["method"]),
     "function": _function,

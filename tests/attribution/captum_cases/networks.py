@@ -296,6 +296,17 @@ class Skipping(nn.Module):
         return self.add(self.linear(x), x)
 
 
+class FirstOfBatch(nn.Module):
+    """Gives one row, whatever the number of samples."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lin, self.relu = nn.Linear(2, 2), nn.ReLU()
+
+    def forward(self, x: Any) -> Any:
+        return self.relu(self.lin(x))[:1]
+
+
 class Added(nn.Module):
     def forward(self, x: Any, y: Any) -> Any:
         return x + y
@@ -387,6 +398,7 @@ NETWORKS: dict[str, Callable[..., nn.Module]] = {
     "Test.test_lrp_maxpool2D.<locals>.MaxPoolModel": lambda: Named(maxpool=nn.MaxPool2d(2)),
     "Test.test_lrp_maxpool3D.<locals>.MaxPoolModel": lambda: Named(maxpool=nn.MaxPool3d(2)),
     "Test.test_lrp_simple_tanh.<locals>.Model": _squashed,
+    "_get_simple_model2.<locals>.MyModel": FirstOfBatch,
     "Linear": Flattened,
     "Sequential": lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(inplace=True)),
 }

@@ -1,4 +1,7 @@
-"""Attacks: Captum's own cases with the values that its tests state, what stays in bounds, and what is refused."""
+"""Attacks: what stays in bounds, what leaves nothing behind, and what is refused.
+
+Captum's own cases of them are in `../captum_cases`.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,6 @@ def basic(x: Any) -> Any:
     return 1 - (1 - x).relu()
 
 
-def two(a: Any, b: Any) -> Any:
-    return ((a.relu() - 1).relu() - b.relu()).relu()
-
-
 def near(found: Any, expected: Any) -> None:
     parts = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
     for one, wanted in parts:
@@ -31,45 +30,8 @@ def near(found: Any, expected: Any) -> None:
 
 
 PAIR = (wb.tensor([[4.0, -1.0], [3.0, 10.0]]), wb.tensor([[2.0, -5.0], [-2.0, 1.0]]))
-CUBE = wb.tensor([[[4.0, 2.0], [-1.0, -2.0]], [[3.0, -4.0], [10.0, 5.0]]])
 LINE = wb.tensor([[9.0, 10.0, -6.0, -1.0]])
 FIVE = wb.tensor([[2.0, -9.0, 9.0, 1.0, -3.0]])
-
-
-@pytest.mark.filterwarnings("ignore::workbench.attribution.robust.LossWarning")
-def test_cases_of_captums_tests_of_fgsm() -> None:
-    step = FGSM(basic).perturb
-    near(step(FIVE, 0.1, 1), [[2.0, -8.9, 9.0, 1.0, -3.0]])
-    near(step(LINE, 0.2, 3, targeted=True), [[9.0, 10.0, -6.0, -1.2]])
-    near(step(CUBE, 0.1, (0, 1)), [[[4, 2], [-1, -2]], [[3, -3.9], [10, 5]]])
-    near(step(CUBE, 0.1, [(1, 1), (0, 1)]), [[[4, 2], [-1, -1.9]], [[3, -3.9], [10, 5]]])
-    near(step(FIVE, 0.1, 1, mask=wb.tensor([[1, 0, 0, 1, 1]])), [[2.0, -9.0, 9.0, 1.0, -3.0]])
-    bounded = FGSM(basic, lower_bound=-5.0, upper_bound=5.0)
-    near(bounded.perturb(LINE, 0.2, 3, targeted=True), [[5.0, 5.0, -5.0, -1.2]])
-    # What has no gradient stays: −log of an output that is 0 has none but is not asked for here.
-    step = FGSM(lambda a, b: two(a, b) + 1e-3).perturb
-    near(step(PAIR, 0.25, 0), ([[3.75, -1.0], [2.75, 10.0]], [[2.25, -5.0], [-2.0, 1.0]]))
-    near(step(PAIR, 0.1, [0, 1]), ([[3.9, -1.0], [3.0, 9.9]], [[2.1, -5.0], [-2.0, 1.1]]))
-    near(
-        step(PAIR, 0.1, wb.tensor([0, 1]), targeted=True),
-        ([[4.1, -1.0], [3.0, 10.1]], [[1.9, -5.0], [-2.0, 0.9]]),
-    )
-    masks = (wb.tensor([[1, 0], [1, 0]]), wb.tensor([[0, 0], [0, 0]]))
-    near(step(PAIR, 0.25, 0, mask=masks), ([[3.75, -1.0], [2.75, 10.0]], [[2.0, -5.0], [-2.0, 1.0]]))
-
-
-@pytest.mark.filterwarnings("ignore::workbench.attribution.robust.LossWarning")
-def test_cases_of_captums_tests_of_pgd() -> None:
-    walk = PGD(basic).perturb
-    near(walk(FIVE, 0.25, 0.1, 2, 4), [[2.0, -9.0, 9.0, 1.0, -2.8]])
-    near(walk(LINE, 0.2, 0.1, 3, 3, targeted=True), [[9.0, 10.0, -6.0, -1.2]])
-    near(walk(LINE, 0.2, 0.1, 3, 2, targeted=True, norm="L2"), [[9.0, 10.0, -6.2, -1.0]])
-    near(walk(CUBE, 0.25, 0.1, 3, (0, 1)), [[[4, 2], [-1, -2]], [[3, -3.75], [10, 5]]])
-    near(walk(FIVE, 0.25, 0.1, 2, 4, mask=wb.tensor([[1, 1, 0, 0, 0]])), FIVE.numpy())
-    walk = PGD(lambda a, b: two(a, b) + 1e-3).perturb
-    near(walk(PAIR, 0.25, 0.1, 3, 0, norm="L2"), ([[3.75, -1], [2.75, 10]], [[2.25, -5], [-2, 1]]))
-    masks = (wb.tensor([[1, 1], [0, 0]]), wb.tensor([[0, 1], [0, 1]]))
-    near(walk(PAIR, 0.25, 0.1, 3, 0, norm="L2", mask=masks), ([[3.75, -1], [3, 10]], [[2, -5], [-2, 1]]))
 
 
 @given(
@@ -166,26 +128,6 @@ def test_the_least_setting(mode: str, together: int) -> None:
     near(found[0], [[0.0, -9.0, 9.0, 1.0, -3.0]])
     assert found[1] == 2.0
     assert search.evaluate(FIVE + 5000, target=0, attack_kwargs={"ind": 1}) == (None, None)
-
-
-def letters(words: list[str]) -> Any:
-    return wb.tensor([[float(ord(word[0])) for word in words]])
-
-
-def test_a_search_before_what_prepares() -> None:
-    def add(words: list[str], ind: int, char_val: int) -> list[str]:
-        return [chr(122 - char_val) + one if place == ind else one for place, one in enumerate(words)]
-
-    def right(outputs: Any, target: int, threshold: float) -> bool:
-        return bool((outputs[:, target] > threshold).all())
-
-    search = MinParamPerturbation(
-        lambda x: x.sum(1, keepdim=True) * 4, add, "char_val", 0, 26, 1, "linear", 5, letters, True, right
-    )
-    for together in (1, 5):
-        found = search.evaluate(["abc", "zyd", "ghi"], None, 0, together, {"ind": 1}, {"threshold": 1200})
-        assert found == (["abc", "ezyd", "ghi"], 21) or found[1] is not None
-        assert sum(ord(one[0]) for one in found[0]) * 4 <= 1200
 
 
 def test_attacks_side_by_side() -> None:
