@@ -58,8 +58,8 @@ GEOMETRIES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 64, 4, 8), (40, 32, 3, 3), {**PLAIN, "groups": 2}),
     ((2, 16, 5, 11), (24, 8, 3, 3), {**PLAIN, "groups": 2}),
     ((2, 32, 6, 7), (32, 16, 3, 7), {**PLAIN, "padding": (1, 3), "groups": 2}),
-    # Inputs of few channels, our own code for their gradient: outputs that fill registers or not, rows shorter and longer
-    # than what is worked on together, in steps and with gaps, and places that no window or not every tap reaches.
+    # Inputs of few channels, our own code for their gradient: outputs that fill registers or not, rows of less and more
+    # places than are worked on together, in steps and with gaps, and places that no window or not every tap reaches.
     ((2, 1, 28, 28), (16, 1, 3, 3), PLAIN),
     ((2, 2, 9, 31), (17, 2, 3, 5), {**PLAIN, "padding": (0, 4)}),
     ((1, 3, 23, 26), (64, 3, 7, 7), {**PLAIN, "stride": (2, 2), "padding": (3, 3)}),

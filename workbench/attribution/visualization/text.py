@@ -162,7 +162,7 @@ def visualize_text(datarecords: Iterable[VisualizationDataRecord], legend: bool 
     if legend:
         parts.append(_legend())
     head = "".join(f'<th style="text-align:left">{one}</th>' for one in HEADINGS)
-    parts.append(f'<div style="overflow-x:auto"><table style="width:100%"><tr>{head}</tr>')
+    parts.append(f'<div style="overflow-x:auto"><table style="width:100%;table-layout:auto"><tr>{head}</tr>')
     parts += [_row(one) for one in datarecords]
     parts.append("</table></div>")
     shown = HTML("".join(parts))  # type: ignore[no-untyped-call]
