@@ -91,7 +91,7 @@ plain: install
 
 # Two at once: a browser waits more than it works.
 slow: install browser
-	$(PYTEST) tests -m "browser or notebook or packaging" -n auto --maxprocesses=2 --dist=loadfile $(ARGS)
+	$(PYTEST) tests/browser tests/notebooks tests/packaging -m "browser or notebook or packaging" -n auto --maxprocesses=2 --dist=loadfile $(ARGS)
 
 # Beside the tests --------------------------------------------------------------------------------------------
 

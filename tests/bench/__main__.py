@@ -1,4 +1,4 @@
-"""``python -m tests.bench``: measure every case with one and two threads, and write the table into the README."""
+"""``python -m tests.bench``: measure every case with one and two threads, and write the tables into the README."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tests.bench.cases import cases
+from tests.bench.cases import TABLES
 from tests.bench.measure import Case, Timing
 from workbench import kernels
 
 README = Path(__file__).resolve().parents[2] / "README.md"
-BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+BEGIN, END = "<!-- bench:begin {} -->", "<!-- bench:end {} -->"
 
 
 def processor() -> str:
@@ -64,16 +64,28 @@ def table(rows: Sequence[tuple[Case, dict[int, Timing]]], threads: Sequence[int]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, print, and (unless told not to) write the README's table."""
+    """Measure, print, and (unless told not to) write the README's tables."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument(
         "--only", default="", help="measure the cases whose name contains this, and write nothing"
     )
+    parser.add_argument("--table", choices=[*TABLES], action="append", help="measure and write this table")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     options = parser.parse_args(arguments)
-    chosen = [case for case in cases() if options.only in case.name]
+    for name in options.table or TABLES:
+        chosen = [case for case in TABLES[name]() if options.only in case.name]
+        if not chosen:
+            continue
+        text = f"{table(measured(chosen, options.threads), options.threads)}\n\n{where()}"
+        print(text)
+        if not options.only:
+            write(name, text)
+
+
+def measured(chosen: Sequence[Case], threads: Sequence[int]) -> list[tuple[Case, dict[int, Timing]]]:
+    """Return the timings of cases by their number of threads, and print them as they come."""
     rows: list[tuple[Case, dict[int, Timing]]] = [(case, {}) for case in chosen]
-    for count in options.threads:
+    for count in threads:
         torch.set_num_threads(count)
         kernels.set_num_threads(count)
         for case, timings in rows:
@@ -84,16 +96,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(
                 f"{count} thread(s)  {case.name}, against {case.peer}: {timings[count].ratio:.2f}", flush=True
             )
-    where = (
+    return rows
+
+
+def where() -> str:
+    """Say what it was measured on."""
+    return (
         f"Measured on {processor()}, Linux, Python {platform.python_version()}, NumPy {np.__version__}, "
         f"PyTorch {torch.__version__}; medians of interleaved runs; bold: the aim is met."
     )
-    text = f"{table(rows, options.threads)}\n\n{where}"
-    print(text)
-    if not options.only:
-        before, rest = README.read_text(encoding="utf-8").split(BEGIN)
-        after = rest.split(END)[1]
-        README.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+
+
+def write(name: str, text: str) -> None:
+    """Put a table into its place in the README."""
+    begin, end = BEGIN.format(name), END.format(name)
+    before, rest = README.read_text(encoding="utf-8").split(begin)
+    after = rest.split(end)[1]
+    README.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

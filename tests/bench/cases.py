@@ -16,7 +16,7 @@ from tests.bench.attribution_cases import attribution_cases
 from tests.bench.compiled_cases import compiled_cases
 from tests.bench.data_cases import data_cases
 from tests.bench.embedding_cases import embedding_cases
-from tests.bench.file_cases import file_cases
+from tests.bench.file_cases import event_cases, file_cases
 from tests.bench.graph_cases import graph_cases
 from tests.bench.measure import Case, Work
 from tests.bench.observing_cases import observing_cases
@@ -203,17 +203,15 @@ def _calibration(watched: bool) -> Callable[[], tuple[Work, Work]]:
     return make
 
 
-def cases() -> Iterator[Case]:
-    """Every row, in the order of the table."""
+def core_cases() -> Iterator[Case]:
+    """Rows of tensors, training, graphs and quantization."""
     yield from tensor_cases()
     yield from training_cases()
     yield from small_cases()
     yield from small_call_cases()
     yield from data_cases()
-    yield from embedding_cases()
     yield from graph_cases()
     yield from compiled_cases()
-    yield from attribution_cases()
     yield Case("training step, batch 64", "torch", 1.2, _train)
     yield Case("fp32 forward, batch 1", "torch", 1.0, _forward(1))
     yield Case("fp32 forward, batch 64", "torch", 1.0, _forward(64))
@@ -229,7 +227,24 @@ def cases() -> Iterator[Case]:
     yield from quantized_cases()
     yield from file_cases()
     yield from quantized_graph_cases()
-    yield from perturbation_cases()
     yield from observing_cases()
     yield Case("calibration, watched live", "not watched", 1.05, _calibration(True))
     yield Case("calibration, nobody listening", "no bus at all", 1.02, _calibration(False))
+
+
+def _attribution() -> Iterator[Case]:
+    yield from attribution_cases()
+    yield from perturbation_cases()
+
+
+def _embedding() -> Iterator[Case]:
+    yield from embedding_cases()
+    yield from event_cases()
+
+
+TABLES: dict[str, Callable[[], Iterator[Case]]] = {
+    "core": core_cases,
+    "attribution": _attribution,
+    "embedding": _embedding,
+}
+"""The README's tables, and their rows in order. Each stands with the machine that it was measured on."""

@@ -15,7 +15,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 import workbench as wb
 from tests.bench.measure import Case, Timing, Work
 
-__all__ = ["FileCase", "file_cases"]
+__all__ = ["FileCase", "event_cases", "file_cases"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,11 @@ def _resnet() -> tuple[Work, Work]:
     return lambda: _size_of(converted, x), lambda: _size_of(model, x)
 
 
-def file_cases() -> Iterator[Case]:
-    """Yield the rows."""
+def event_cases() -> Iterator[Case]:
+    """Yield the rows of logs."""
     yield ReadCase("event file of 1 M scalars, read", "TensorBoard's reader", 0.3, _event_file, rounds=1)
+
+
+def file_cases() -> Iterator[Case]:
+    """Yield the rows of models."""
     yield FileCase("int8 file, ResNet-18", "its float32 file", 0.27, _resnet, rounds=1, unit="B")

@@ -2,6 +2,7 @@
 #include "components.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,7 @@ nb::tuple products_of_columns(const Plain<float>& points, const Plain<float>& mi
     {
         KernelScope scope(rows * width * width / 2);
         std::vector<double> found(static_cast<std::size_t>(parts * (wide + 1) * wide));
-        parallel_parts(rows, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+        const auto sum = [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
             Buffer<float> held(rows_at_once * wide + 8);
             std::fill_n(held.data(), rows_at_once * wide + 8, 0.0f);
             double* own = found.data() + part * (wide + 1) * wide;
@@ -40,6 +41,11 @@ nb::tuple products_of_columns(const Plain<float>& points, const Plain<float>& mi
                 LEAF(rows_less_middle)(points.data() + row * width, some, width, middle.data(), wide, held.data(), own);
                 LEAF(add_products_of_columns)(held.data(), some, wide, own + wide);
             }
+        };
+        // Whoever is free takes the next part: the threads of an eigenvalue library go on waiting, and hold up one of ours.
+        std::atomic<std::int64_t> next{0};
+        parallel_for(std::min<std::int64_t>(parts, thread_count()), 1, [&](std::int64_t, std::int64_t) {
+            for (std::int64_t part = next++; part < parts; part = next++) sum(part, rows * part / parts, rows * (part + 1) / parts);
         });
         const auto whole = [&](std::int64_t place) {
             double sum = 0;
