@@ -304,3 +304,9 @@ def test_explain_refuses_and_publishes_nothing(options: Any, error: type[Excepti
     finally:
         stop()
     assert seen == []
+
+
+@pytest.mark.parametrize("room", ["concept", "influence", "metrics", "robust", "visualization"])
+def test_rooms_are_there_by_their_names(room: str) -> None:
+    assert room in dir(wb.attribution)
+    assert getattr(wb.attribution, room).__all__

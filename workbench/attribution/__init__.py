@@ -214,7 +214,6 @@ __all__ = [
     "remove_interpretable_embedding_layer",
 ]
 
-# Later: it brings matplotlib with it.
-__getattr__, __dir__ = words(
-    __name__, __all__, later={"visualization": "workbench.attribution.visualization"}
-)
+# Later: pictures bring matplotlib with them, and few ask for the others.
+LATER = ("concept", "influence", "metrics", "robust", "visualization")
+__getattr__, __dir__ = words(__name__, __all__, later={name: f"{__name__}.{name}" for name in LATER})

@@ -99,7 +99,7 @@ def _mean_of_channels(gradient: Array) -> Array:
     flat = gradient.reshape(*gradient.shape[:2], -1)
     # By the reduction itself, in one dim: `mean` takes longer to begin than for a small picture.
     total = np.add.reduce(flat, axis=2, dtype=np.promote_types(gradient.dtype, np.float32))
-    mean = (total / flat.shape[2]).astype(gradient.dtype, copy=False)
+    mean: Array = (total / flat.shape[2]).astype(gradient.dtype, copy=False)
     return mean.reshape(*flat.shape[:2], *(1,) * (gradient.ndim - 2))
 
 
