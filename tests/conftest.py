@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import gc
 import os
 import random
 import shutil
@@ -42,13 +41,6 @@ if "WORKBENCH_CACHE" not in os.environ:
 # A run started in the background of a shell ignores interrupts, and all its children would, too: tests send them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Leave what was collected out of every search for cycles: it is millions of objects, and stays to the end."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
