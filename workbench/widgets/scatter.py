@@ -60,7 +60,7 @@ from workbench.widgets.scatter_near import Nearest
 from workbench.widgets.scatter_page import free_name, page
 from workbench.widgets.scatter_sounds import Sounds
 from workbench.widgets.scatter_tasks import Tasks
-from workbench.widgets.scatter_words import facts_of, frames_of
+from workbench.widgets.scatter_words import CHOSEN, facts_of, frames_of
 
 __all__ = ["ScatterModel", "ScatterWidget", "projector", "scatter"]
 
@@ -165,7 +165,7 @@ class ScatterModel(ViewModel):
             low=drawn.places.low,
             high=drawn.places.high,
             window=drawn.window,
-            explained=list(projection.explained),
+            explained=[] if projection.method == CHOSEN else list(projection.explained),
             facts=facts_of(projection),
             quality=self._quality,
             label_name=label_of(embedding)[:LONGEST],

@@ -6,19 +6,34 @@ import re
 
 from workbench.embedding import Embedding, Projection
 
-__all__ = ["facts_of", "frames_of"]
+__all__ = ["CHOSEN", "facts_of", "frames_of"]
+
+CHOSEN = "axes"
+"""The method whose axes a person chose: they are called by their names, not by numbers."""
+
+LONGEST = 40
+"""Letters of the name of an axis."""
+
+WAYS = ("across", "up", "towards you")
+"""Where the axes of a picture lead, seen as it is drawn at first."""
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def facts_of(projection: Projection) -> str:
-    """Return steps, what was sampled and what was left out, in words; empty where there is nothing to say.
+    """Return chosen axes, steps, what was sampled and what was left out, in words; empty where there is nothing to say.
 
     >>> import numpy as np
     >>> facts_of(Projection("t-SNE", np.zeros((4, 2)), iteration=20, of=750, sampled=(4, 9)))
     'step 20 of 750 · sampled: 4 of 9 points'
+    >>> facts_of(Projection("axes", np.zeros((4, 2)), explained=(0.25, 0.125), axes=("he → she", "poor → rich")))
+    'across he → she, 25 % of the variance · up poor → rich, 12.5 %'
     """
     parts = []
+    if projection.method == CHOSEN:
+        for way, name, share in zip(WAYS, projection.axes, projection.explained, strict=False):
+            of = "" if parts else " of the variance"
+            parts.append(f"{way} {name[:LONGEST]}, {100 * share:.3g} %{of}")
     if projection.of:
         steps = f"step {projection.iteration:,} of {projection.of:,}"
         parts.append(steps if projection.iteration < projection.of else f"{projection.of:,} steps")

@@ -15,7 +15,7 @@ import { Pixels } from '../src/scatter/pixels';
 import { categoryShape, inset, SHAPES } from '../src/scatter/shapes';
 import { layersOf } from '../src/scatter/webgl';
 import { localised, pointsInWords, visibleBounds, wantedBounds } from '../src/scatter/window';
-import { claim, placeLabels, type Label } from '../src/scatter/overlay';
+import { claim, labelsOf, placeLabels, type Label, type OverlayState } from '../src/scatter/overlay';
 import { normalise, unpack } from '../src/scatter/places';
 import type { Shot } from '../src/scatter/renderer';
 
@@ -377,6 +377,33 @@ describe('names over the cloud', () => {
   it('go to another side of their point where one is taken', () => {
     const placed = placeLabels([label(100, 100), label(100, 100)], wide, { width: 200, height: 200 }, 9);
     expect(placed.map(one => one.rect.bottom < 100)).toEqual([true, false]);
+  });
+});
+
+describe('names of points', () => {
+  const asked = (count: number, selected: number[] = [], shown: Uint8Array | null = null): string[] => {
+    const positions = Float32Array.from({ length: count * 3 }, (_, at) =>
+      at % 3 === 2 ? 0 : at / count / 6
+    );
+    const cloud = { count, positions, categories: null };
+    const styles = new Styles(count);
+    styles.paint(null, PLAIN);
+    styles.hide(positions, shown);
+    const state = {
+      ...{ cloud, positions, styles, radius: 3, selected, near: [], found: [], hidden: new Set() },
+      ...{ projection: projection(startCamera(2), 400, 300), nameOf: (point: number) => `name ${point}` }
+    } as unknown as OverlayState;
+    return [...labelsOf(state)].map(label => label.words);
+  };
+
+  it('are asked for by each of few, and by none of many', () => {
+    expect(asked(3)).toEqual(['name 0', 'name 1', 'name 2']);
+    expect(asked(2000)).toEqual([]);
+  });
+
+  it('are those of the selection where there is one, and not of what is hidden', () => {
+    expect(asked(3, [1])).toEqual(['name 1']);
+    expect(asked(3, [], Uint8Array.of(1, 0, 1))).toEqual(['name 0', 'name 2']);
   });
 });
 

@@ -161,6 +161,15 @@ export function drawOverlay(context: CanvasRenderingContext2D, state: OverlaySta
     }
   }
   if (state.labels) {
+    if (state.cloud.categories === null && state.cloud.count <= FEW) {
+      // No name covers another point.
+      for (let point = 0; point < state.cloud.count; point++) {
+        const at = place(state, point);
+        if (at) {
+          keep(at, state.radius * 1.5 * at[3]);
+        }
+      }
+    }
     const sizes = new Map<string, number>();
     const wide = (words: string, loud: boolean): number => {
       const key = `${loud}${words}`;
@@ -176,8 +185,11 @@ export function drawOverlay(context: CanvasRenderingContext2D, state: OverlaySta
   drawHand(context, state, theme);
 }
 
-/** The names that ask for a place: of what is selected, its neighbours, what was found, and of the categories. */
-function* labelsOf(state: OverlayState): Generator<Label> {
+/** Of so few points each asks for its name, where none stands out and there are no categories. */
+const FEW = 120;
+
+/** The names that ask for a place: of what is selected, its neighbours, what was found; else of the categories, or of few points. */
+export function* labelsOf(state: OverlayState): Generator<Label> {
   const { cloud, projection, hidden } = state;
   const seen = new Set<number>();
   // Twelve neighbours of one name need it once.
@@ -205,7 +217,17 @@ function* labelsOf(state: OverlayState): Generator<Label> {
     }
   }
   // Where something stands out, names of the crowd would cover it.
-  if (cloud.categories === null || state.selected.length > 0 || seen.size > 0) {
+  if (state.selected.length > 0 || seen.size > 0) {
+    return;
+  }
+  if (cloud.categories === null) {
+    for (let point = 0; cloud.count <= FEW && point < cloud.count; point++) {
+      const at = place(state, point);
+      if (at) {
+        const away = state.radius * 1.5 * at[3] + 4;
+        yield { words: short(state.nameOf(point)), x: at[0], y: at[1], away, colour: null, loud: false };
+      }
+    }
     return;
   }
   const order = cloud.names.map((_, index) => index).sort((a, b) => cloud.sizes[b]! - cloud.sizes[a]!);
