@@ -29,7 +29,7 @@ def facts_of(projection: Projection) -> str:
     >>> facts_of(Projection("axes", np.zeros((4, 2)), explained=(0.25, 0.125), axes=("he → she", "poor → rich")))
     'across he → she, 25 % of the variance · up poor → rich, 12.5 %'
     """
-    parts = []
+    parts: list[str] = []
     if projection.method == CHOSEN:
         for way, name, share in zip(WAYS, projection.axes, projection.explained, strict=False):
             of = "" if parts else " of the variance"
