@@ -81,8 +81,8 @@ unit: install
 	$(PYTEST) -m "not browser and not notebook and not packaging" -n auto --maxprocesses=4 --dist=loadfile $(ARGS)
 
 # What an install without a compiler runs on: the rooms that choose between kernels and NumPy, again with NumPy. How
-# processes begin, fail and end does not depend on that.
-PROCESSES := data/test_workers.py data/test_workers_left.py data/test_worker_failures.py data/test_interrupts.py \
+# processes begin, fail and end does not depend on that, nor does what trained networks lose in codes.
+PROCESSES := quantization/test_trained_models.py data/test_workers.py data/test_workers_left.py data/test_worker_failures.py data/test_interrupts.py \
   data/test_long_passes.py train/test_kills.py
 plain: install
 	WORKBENCH_KERNELS=off $(PYTEST) -n auto --maxprocesses=4 --dist=loadfile tests/core tests/tensor tests/autograd \
