@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -279,3 +281,27 @@ def test_bits_that_are_chosen_back_are_those_of_the_beginning(name: str) -> None
     assert calibration.code() == code
     calibration.choose("0.output", rule="kl")
     assert calibration["0.output"].reduce_range
+
+
+def test_of_two_choices_at_once_each_builds_on_the_other(
+    calibration: q.Calibration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = sys.modules["workbench.quantization.calibration"]
+    reset_by = module.reset_by  # type: ignore[attr-defined]
+
+    def slowly(observer: Any, **chosen: Any) -> Any:
+        found = reset_by(observer, **chosen)
+        time.sleep(0.1)
+        return found
+
+    monkeypatch.setattr(module, "reset_by", slowly)
+    choices: list[dict[str, Any]] = [{"bits": 4}, {"rule": "kl"}]
+    threads = [
+        threading.Thread(target=calibration.choose, args=("conv1.output",), kwargs=one) for one in choices
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    now: Any = calibration["conv1.output"]
+    assert (now.search, now.quant_max) == ("kl", 15)

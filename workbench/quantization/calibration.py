@@ -183,13 +183,14 @@ class Calibration:
         ('kl', 15)
         """
         entry = self.entry(name)
-        factory = reset_by(entry.observer, **chosen)
-        if factory.settings["qscheme"].per_channel and entry.layer is None:
-            raise QuantizationError(
-                f"{name} is no weight: integer kernels add up over the channels of what comes in, so its values have "
-                "one scale. Turn per channel on for weights"
-            )
         with self._lock:
+            # Within: of two gestures at once, each builds on what the other has chosen.
+            factory = reset_by(entry.observer, **chosen)
+            if factory.settings["qscheme"].per_channel and entry.layer is None:
+                raise QuantizationError(
+                    f"{name} is no weight: integer kernels add up over the channels of what comes in, so its values "
+                    "have one scale. Turn per channel on for weights"
+                )
             kept = None if "rule" in chosen else entry.observer.override
             self._changes.put(name, Setting(factory, kept))
         self._tell()
