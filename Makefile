@@ -82,12 +82,12 @@ unit: install
 
 # What an install without a compiler runs on: the rooms that choose between kernels and NumPy, again with NumPy. How
 # processes begin, fail and end does not depend on that, nor does what trained networks lose in codes.
-PROCESSES := quantization/test_trained_models.py data/test_workers.py data/test_workers_left.py data/test_worker_failures.py data/test_interrupts.py \
+ALIKE := quantization/test_trained_models.py data/test_workers.py data/test_workers_left.py data/test_worker_failures.py data/test_interrupts.py \
   data/test_long_passes.py train/test_kills.py
 plain: install
 	WORKBENCH_KERNELS=off $(PYTEST) -n auto --maxprocesses=4 --dist=loadfile tests/core tests/tensor tests/autograd \
 	  tests/nn tests/optim tests/data tests/train tests/quantization tests/embedding/test_neighbours.py \
-	  tests/embedding/test_quality.py $(PROCESSES:%=--ignore=tests/%) $(ARGS)
+	  tests/embedding/test_quality.py $(ALIKE:%=--ignore=tests/%) $(ARGS)
 
 # Two at once: a browser waits more than it works.
 slow: install browser
