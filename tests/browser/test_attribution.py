@@ -128,6 +128,7 @@ def test_a_board_fills_sorts_and_opens_a_row(lab: Lab) -> None:
         3, timeout=60 * SECOND
     )
     view.locator("[data-testid=wb-sort][data-column=time]").click()
+    expect(view.locator("th[aria-sort$=cending] [data-column=time]")).to_have_count(1)
     lab.screenshot("attribution-board", view)
     found = [row.get_attribute("data-method") for row in rows.all()]
     by_time = lab.python(

@@ -104,6 +104,8 @@ def test_a_range_dragged_while_the_calibration_runs_is_used_by_the_next_batch(no
     lab.start_cell(notebook.places["calibrate"])
     row = histogram.locator("[data-testid=wb-observer][data-id='conv2.output']")
     row.click()
+    # Until Python has answered, the handles are those of the observer that was shown before.
+    expect(histogram.get_by_test_id("wb-observer-title")).to_contain_text("conv2.output")
     handle = histogram.get_by_test_id("wb-handle-high")
     expect(handle).to_be_visible()
     handle.hover()

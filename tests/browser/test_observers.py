@@ -61,6 +61,8 @@ def opened(lab: Lab, prepare: str, run: str, name: str) -> Locator:
     lab.start_cell(2)
     row = view.locator("[data-testid=wb-observer][data-id='0.output']")
     row.click()
+    # Until Python has answered, the menus are those of the observer that was shown before.
+    expect(view.get_by_test_id("wb-observer-title")).to_contain_text("0.output")
     expect(view.get_by_test_id("wb-choose-bits")).to_be_visible()
     return view
 

@@ -280,11 +280,14 @@ def test_the_board_sorts_in_the_page_and_opens_a_row(harness: Harness) -> None:
     names = "rows => rows.map(row => row.dataset.method)"
     first = rows.evaluate_all(names)
     root.locator("[data-testid=wb-sort][data-column=insertion]").click()
+    harness.settle()
     best_first = ["integrated_gradients", "input_x_gradient", "saliency"]
     assert rows.evaluate_all(names)[:3] == best_first
     root.locator("[data-testid=wb-sort][data-column=insertion]").click()
+    harness.settle()
     assert rows.evaluate_all(names)[:3] == best_first[::-1]
     root.locator("[data-testid=wb-sort][data-column=insertion]").click()
+    harness.settle()
     assert rows.evaluate_all(names) == first
     expect(root.locator("[data-column=deletion][data-best]")).to_contain_text("0.190")
     expect(root.locator("[data-method=deep_lift]").first).to_contain_text("DeepLift has no rule for cumprod")

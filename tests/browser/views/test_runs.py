@@ -173,11 +173,13 @@ def test_a_row_is_sorted_picked_and_stands_out_in_the_curves(harness: Harness) -
     root = harness.open("runs", "table", width=1000, height=900)
     sort = root.locator("[data-testid=wb-sort][data-column='loss/validation']")
     sort.click()
+    harness.settle()
     cells = root.locator("[data-testid=wb-table] tbody td:last-child")
     words = cells.all_inner_texts()
     numbers = [float(word) for word in words[:6]]
     assert numbers == sorted(numbers) and words[6:] == ["NaN", "–"]
     sort.click()
+    harness.settle()
     words = cells.all_inner_texts()
     assert [float(word) for word in words[:6]] == numbers[::-1] and words[6:] == ["NaN", "–"], (
         "at the end either way"

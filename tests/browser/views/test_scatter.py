@@ -169,6 +169,7 @@ def test_a_selection_is_isolated_listed_and_copied(harness: Harness) -> None:
     facts = root.get_by_test_id("wb-facts")
     expect(facts).to_contain_text("200 shown")
     root.get_by_test_id("wb-side-tab").get_by_role("radio", name="selection").click()
+    harness.settle()
     # Only what is in sight stands in the page.
     assert 3 < root.get_by_test_id("wb-row").count() < 40
     root.get_by_test_id("wb-rows").evaluate("one => { one.scrollTop = one.scrollHeight; }")
