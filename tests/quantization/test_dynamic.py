@@ -181,13 +181,32 @@ def test_sequences_that_are_packed(kind: str, config: Any) -> None:
     np.testing.assert_array_equal(rows.numpy(), found(batch)[0].reshape(8, 12).numpy())
 
 
-def test_values_that_are_no_numbers_do_not_poison_the_scale(mixed: Any) -> None:
-    found = q.quantize_dynamic(mixed).head
-    x = wb.ones(2, 32)
-    before = outputs(found, x)[0].numpy()
-    x[1, 0] = float("nan")
-    x[1, 1] = float("inf")
-    np.testing.assert_array_equal(outputs(found, x)[0].numpy(), before)
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("config", [q.default_dynamic_qconfig, q.per_token_dynamic_qconfig])
+def test_a_value_that_is_no_number_is_neither_hidden_nor_spread(config: Any, bad: float) -> None:
+    wb.manual_seed(0)
+    rectified = q.fuse_modules(wb.nn.Sequential(wb.nn.Linear(32, 5), wb.nn.ReLU()).eval(), [["0", "1"]])
+    for model in (wb.nn.Sequential(wb.nn.Linear(32, 5)), rectified):
+        found = q.quantize_dynamic(model, {type(model[0]): config})
+        x = wb.randn(3, 32)
+        before = found(x).numpy()
+        x = wb.cat([x, wb.zeros(1, 32)])
+        x[3, 7] = bad
+        after = found(x).numpy()
+        np.testing.assert_array_equal(after[:3], before)
+        assert np.isnan(after[3]).all()
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_a_sequence_with_a_value_that_is_no_number_says_so_from_there_on(kind: str) -> None:
+    wb.manual_seed(0)
+    layer = wb.nn.Sequential(getattr(wb.nn, kind)(4, 8, num_layers=2))
+    found = q.quantize_dynamic(layer)
+    x = wb.randn(5, 2, 4)
+    x[2, 1, 0] = float("nan")
+    y = found(x)[0].numpy()
+    assert np.isfinite(y[:, 0]).all() and np.isfinite(y[:2]).all()
+    assert np.isnan(y[2:, 1]).all()
 
 
 def test_rows_with_a_scale_of_their_own_have_all_eight_bits() -> None:

@@ -2,8 +2,10 @@
 #include "quantized_linear.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "quantize.hpp"
 #define WORKBENCH_LEAVES "leaves/quantized_linear.inl"
@@ -112,10 +114,12 @@ void PackedQuantizedLinear::multiply(const float* x, std::int64_t rows, bool by_
     const Buffer<float> scales(rows);
     const Buffer<std::int32_t> zeros(rows);
     std::memset(codes.data() + rows * inputs, 0, quantized_slack);
+    std::atomic<bool> finite{true};
     const auto quantize = [&](std::int64_t from, std::int64_t to) {
         const std::int64_t count = (to - from) * inputs;
         float least, most;
-        LEAF_VNNI(range_with_zero)(x + from * inputs, count, &least, &most);
+        if (!LEAF_VNNI(range_with_zero)(x + from * inputs, count, &least, &most))
+            finite.store(false, std::memory_order_relaxed);
         choose(least, most, highest, scales.data()[from], zeros.data()[from]);
         LEAF_VNNI(quantize_to_codes)(x + from * inputs, 1.f / scales.data()[from], static_cast<float>(zeros.data()[from]),
                                      static_cast<float>(highest), count, codes.data() + from * inputs);
@@ -131,6 +135,11 @@ void PackedQuantizedLinear::multiply(const float* x, std::int64_t rows, bool by_
     }
     multiply(codes.data(), rows, [&](std::int64_t p) { return channels_.panel(weights_, p, relu); },
              {nullptr, out, scales.data(), zeros.data()});
+    if (finite) return;
+    // No code stands for what is not finite: a row with such a value says so, the others are as they would be without it.
+    for (std::int64_t row = 0; row < rows; ++row)
+        if (!LEAF_VNNI(range_with_zero)(x + row * inputs, inputs, scales.data(), scales.data()))
+            std::fill_n(out + row * shape_[0], shape_[0], std::numeric_limits<float>::quiet_NaN());
 }
 
 void PackedQuantizedLinear::multiply(const std::uint8_t* x, std::int64_t rows, const Quantization& q, std::int64_t least,

@@ -1,7 +1,8 @@
 """Affine maps and recurrent layers whose inputs are quantized as they come, by their own range.
 
 A weight is quantized once; what it meets is quantized at every call, all values alike or each row (token) by its own
-range, and the result is floating point again. So nothing needs to be calibrated.
+range, and the result is floating point again. So nothing needs to be calibrated. A row that holds NaN or an infinity
+gives NaN, and has no part in the range of the others: one bad value is neither hidden nor spread.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ def _linear(x: Any, weight: Any, bias: Any = None, *, by_row: bool, highest: int
     codes, scales, zeros = _quantized_rows(rows, by_row, highest)
     sums = (codes - zeros) @ around_zero(weight).T
     real = sums.astype(np.float32) * (scales * np.asarray(weight.scale, np.float32))
+    # No code stands for what is not finite: a row with such a value says so.
+    real[~np.isfinite(rows).all(1)] = np.nan
     if bias is not None:
         real = real + np.asarray(bias, np.float32)
     out = np.maximum(real, np.float32(0)) if relu else real
