@@ -119,6 +119,18 @@ def test_the_digits_network_converted_by_layers() -> None:
     assert not program.eager
 
 
+def test_the_weights_of_layers_of_codes_are_counted_once() -> None:
+    model = spread(nn.Sequential(nn.Conv2d(16, 64, 3), nn.Flatten(), nn.Linear(64 * 36, 10)))
+    compiled = wb.compile(by_graph(model, wb.randn(2, 16, 8, 8)))
+    found = []
+    for batch in (1, 3):
+        compiled(wb.randn(batch, 16, 8, 8))
+        found.append(wb.compiler.explain(compiled).weight_bytes)
+    weights = 64 * 16 * 9 + 64 * 36 * 10
+    # Panels of sixteen outputs and groups of steps are filled up with zeros; floats would take four bytes each.
+    assert found[0] == found[1] and weights <= found[0] < 4 * weights
+
+
 def test_a_result_may_be_codes() -> None:
     w = wb.quantize_per_tensor(wb.randn(4, 3, 1, 1), 0.02, 0, wb.qint8)
 

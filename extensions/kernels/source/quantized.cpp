@@ -207,6 +207,12 @@ void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prep
     });
 }
 
+std::int64_t PackedQuantizedConv2d::bytes() const {
+    std::int64_t sum = 0;
+    for (const PackedWeights& group : weights_) sum += group.bytes();
+    return sum;
+}
+
 // Where each step of four bytes lies, seen from the first byte under the window.
 std::vector<std::int32_t> PackedQuantizedConv2d::step_offsets(std::int64_t channels, std::int64_t row) const {
     std::vector<std::int32_t> offsets;

@@ -35,6 +35,7 @@ class PackedQuantizedConv2d {
     // On channels-last codes, into such. Called without Python's lock. `sum` says what is done with the codes of `added`.
     void convolve(const std::uint8_t* x, const Prepared& prepared, std::uint8_t* out, const CodesSum* sum = nullptr,
                   const std::uint8_t* added = nullptr) const;
+    std::int64_t bytes() const;
 
    private:
     class Band;

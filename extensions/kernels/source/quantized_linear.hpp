@@ -30,6 +30,7 @@ class PackedQuantizedLinear {
     void multiply(const float* x, std::int64_t rows, bool by_row, std::int64_t highest, bool relu, float* out) const;
     std::int64_t inputs() const { return shape_[1]; }
     std::int64_t outputs() const { return shape_[0]; }
+    std::int64_t bytes() const { return weights_.bytes(); }
 
    private:
     template <typename Make>

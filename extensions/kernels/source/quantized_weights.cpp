@@ -106,6 +106,12 @@ void PackedWeights::group(Panel& panel) const {
     panel.weights = std::move(grouped);
 }
 
+std::int64_t PackedWeights::bytes() const {
+    std::int64_t sum = 0;
+    for (const Panel& panel : panels_) sum += static_cast<std::int64_t>(panel.order.size()) * panel.blocks * step_bytes;
+    return sum;
+}
+
 void PackedWeights::point(std::int64_t panel, QuantizedPanel& to) const {
     const Panel& from = panels_[static_cast<std::size_t>(panel)];
     const std::int64_t full = widest_ * quantized_lanes;

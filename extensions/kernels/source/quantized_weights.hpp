@@ -29,6 +29,8 @@ class PackedWeights {
     std::int64_t run_steps() const { return run_steps_; }
     std::int32_t sum(std::int64_t output) const { return sums_[static_cast<std::size_t>(output)]; }
     const std::int32_t* sums() const { return sums_.data(); }
+    // How much memory they take as they lie.
+    std::int64_t bytes() const;
 
     // Fills in all that the weights say of a panel.
     void point(std::int64_t panel, QuantizedPanel& to) const;

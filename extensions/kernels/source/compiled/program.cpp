@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 namespace workbench::compiled {
 namespace {
@@ -53,11 +52,17 @@ double Store::heaviest(std::int64_t key, const AnyArray& weight) {
     return heaviest_[key] = found;
 }
 
+void Store::count(std::shared_ptr<const void> layer, std::int64_t bytes) {
+    std::lock_guard lock(store_mutex());
+    layers_[std::move(layer)] = bytes;
+}
+
 std::int64_t Store::bytes() const {
     std::lock_guard lock(store_mutex());
-    return std::accumulate(known_.begin(), known_.end(), std::int64_t{0}, [](std::int64_t sum, const auto& one) {
-        return sum + static_cast<std::int64_t>(one.second.layout.get_size());
-    });
+    std::int64_t sum = 0;
+    for (const auto& [key, one] : known_) sum += static_cast<std::int64_t>(one.layout.get_size());
+    for (const auto& [layer, bytes] : layers_) sum += bytes;
+    return sum;
 }
 
 // ------------------------------------------------------------------------------------------------ slots and steps

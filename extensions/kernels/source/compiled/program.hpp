@@ -43,6 +43,8 @@ class Store {
    public:
     // The weight called `key`, lying as `to`; `from` says how it lies at `data`.
     std::shared_ptr<Buffer<std::uint8_t>> packed(std::int64_t key, const void* data, const Layout& from, const Layout& to);
+    // The same for a layer of codes, which keeps its weights itself: they are counted once.
+    void count(std::shared_ptr<const void> layer, std::int64_t bytes);
     std::int64_t bytes() const;
     // No more than which the outputs of a layer are for inputs of at most one: the largest sum of a row of magnitudes.
     double heaviest(std::int64_t key, const AnyArray& weight);
@@ -54,6 +56,7 @@ class Store {
     };
     std::multimap<std::int64_t, Packed> known_;
     std::map<std::int64_t, double> heaviest_;
+    std::map<std::shared_ptr<const void>, std::int64_t> layers_;
 };
 
 // Where values lie. Several slots may share one room: a view, or a result that is written over an operand.

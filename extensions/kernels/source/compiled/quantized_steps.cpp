@@ -94,6 +94,7 @@ int Program::look_up(int x, const Plain<std::uint8_t>& table) {
 int Program::quantized_convolution(int x, std::shared_ptr<PackedQuantizedConv2d> layer, const Quantization& q, std::int64_t least, bool pool,
                                    const std::optional<CodesSum>& sum, int added) {
     x = images_of_codes(x);
+    store_->count(layer, layer->bytes());
     auto prepared = std::make_shared<PackedQuantizedConv2d::Prepared>(layer->prepare(shape(x), q, pool));
     prepared->clamp(least, 255);
     const Dims result = prepared->result();
@@ -117,6 +118,7 @@ int Program::quantized_linear(int x, std::shared_ptr<PackedQuantizedLinear> laye
     if (sizes.empty() || sizes.back() != layer->inputs())
         refuse("quantized linear input has shape " + text(sizes) + "; expected [..., " + std::to_string(layer->inputs()) + "]");
     const std::int64_t rows = count_of(sizes) / layer->inputs();
+    store_->count(layer, layer->bytes());
     sizes.back() = layer->outputs();
     const int made = add_plain(sizes, codes ? Storage::quint8 : Storage::float32);
     add_loop("linear of codes own", {x, made}, thread_count(), [=, layer = std::move(layer)](void* const* places) {
