@@ -42,6 +42,11 @@ def from_module(module: Any, names: Mapping[str, Names] | None = None) -> Module
     """
     if not hasattr(module, "_modules") or not isinstance(module, TORCH.nn.Module):
         raise TypeError(f"from_module: expected a torch.nn.Module, got {type(module).__name__}")
+    if names is not None and not isinstance(names, Mapping):
+        raise TypeError(
+            f"from_module: names are given by path, as {{'conv.weight': ('out', 'in', 'kH', 'kW')}}, and a "
+            f"{type(names).__name__} was given; a module is read as it is, without an example of its inputs"
+        )
     given = dict(names or {})
     # By all of their names, also where one tensor has several.
     paths = {*dict(module.named_parameters(remove_duplicate=False))}
