@@ -11,6 +11,8 @@ PEER_INDEX ?= --extra-index-url https://download.pytorch.org/whl/cpu
 PYTHON ?=
 CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python3.14 python
 PYTEST := $(BIN)/python -m pytest
+# Where an environment forbids to keep compiled modules, every process of a run, and there are hundreds, compiles them anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help lab test install browser checks lint types frontend-check unit plain slow peers xla sanitize bench format doctor clean
 
@@ -78,7 +80,8 @@ frontend-check: install
 	$(BIN)/python extensions/build_steps.py check
 
 unit: install
-	$(PYTEST) -m "not browser and not notebook and not packaging" -n auto --maxprocesses=4 --dist=loadfile $(ARGS)
+	$(PYTEST) -m "not browser and not notebook and not packaging" --ignore=tests/browser --ignore=tests/notebooks \
+	  -n auto --maxprocesses=4 --dist=loadfile $(ARGS)
 
 # What an install without a compiler runs on: the rooms that choose between kernels and NumPy, again with NumPy. How
 # processes begin, fail and end does not depend on that, nor does what trained networks lose in codes.
@@ -89,9 +92,10 @@ plain: install
 	  tests/nn tests/optim tests/data tests/train tests/quantization tests/embedding/test_neighbours.py \
 	  tests/embedding/test_quality.py $(ALIKE:%=--ignore=tests/%) $(ARGS)
 
-# Two at once: a browser waits more than it works.
+# Two at once: a browser waits more than it works. In this order, so that no long file is left for one of them at the end.
 slow: install browser
-	$(PYTEST) tests/browser tests/notebooks tests/packaging -m "browser or notebook or packaging" -n auto --maxprocesses=2 --dist=loadfile $(ARGS)
+	$(PYTEST) tests/packaging tests/notebooks tests/browser -m "browser or notebook or packaging" -n auto --maxprocesses=2 \
+	  --dist=loadfile --no-loadscope-reorder $(ARGS)
 
 # Beside the tests --------------------------------------------------------------------------------------------
 

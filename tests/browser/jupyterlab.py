@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from playwright.sync_api import Locator, Page, expect
 
 from tests.notebooks.outputs import is_warning
@@ -185,6 +184,9 @@ class Lab:
 
     def new(self, cells: Sequence[str], name: str | None = None) -> Path:
         """Write a notebook with these code cells, open it, wait for its kernel; returns its path."""
+        # Seconds of grammars that are read with it: not for those who only collect.
+        import nbformat
+
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
         notebook.metadata["kernelspec"] = {
             "name": "python3",

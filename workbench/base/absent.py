@@ -23,8 +23,8 @@ def absent(
     module 'workbench.nn' has no attribute 'Lineer': did you mean 'Linear'?
     """
     text = f"module {module!r} has no attribute {name!r}"
-    # What Python itself and notebooks look for, such as __path__, is no word that somebody misspelt.
-    near = None if name.startswith("__") or name in elsewhere else near_miss(name, known)
+    # What Python itself, notebooks and tests look for, such as __path__, is no word that somebody misspelt.
+    near = None if name.startswith("_") or name in elsewhere else near_miss(name, known)
     if name in elsewhere:
         text += f": {elsewhere[name]}"
     elif near:
