@@ -265,7 +265,7 @@ def test_shared_modules_and_parameters_stay_shared_and_names_are_given() -> None
     assert not from_module(theirs)[0].weight.requires_grad
     with pytest.raises(ValueError, match="no such parameter or buffer"):
         from_module(theirs, names={"0.wait": ("a",)})
-    with pytest.raises(TypeError, match="given by path.*read as it is, without an example of its inputs"):
+    with pytest.raises(TypeError, match=r"given by path.*read as it is, without an example of its inputs"):
         from_module(theirs, torch.ones(1, 4))
 
 
