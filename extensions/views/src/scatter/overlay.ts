@@ -161,7 +161,7 @@ export function drawOverlay(context: CanvasRenderingContext2D, state: OverlaySta
     }
   }
   if (state.labels) {
-    if (state.cloud.categories === null && state.cloud.count <= FEW) {
+    if (eachNamed(state.cloud)) {
       // No name covers another point.
       for (let point = 0; point < state.cloud.count; point++) {
         const at = place(state, point);
@@ -185,8 +185,10 @@ export function drawOverlay(context: CanvasRenderingContext2D, state: OverlaySta
   drawHand(context, state, theme);
 }
 
-/** Of so few points each asks for its name, where none stands out and there are no categories. */
-const FEW = 120;
+/** Whether each point asks for its name where none stands out: there are few, and no categories. */
+function eachNamed(cloud: OverlayState['cloud']): boolean {
+  return cloud.categories === null && cloud.count <= 120;
+}
 
 /** The names that ask for a place: of what is selected, its neighbours, what was found; else of the categories, or of few points. */
 export function* labelsOf(state: OverlayState): Generator<Label> {
@@ -221,7 +223,8 @@ export function* labelsOf(state: OverlayState): Generator<Label> {
     return;
   }
   if (cloud.categories === null) {
-    for (let point = 0; cloud.count <= FEW && point < cloud.count; point++) {
+    const count = eachNamed(cloud) ? cloud.count : 0;
+    for (let point = 0; point < count; point++) {
       const at = place(state, point);
       if (at) {
         const away = state.radius * 1.5 * at[3] + 4;
