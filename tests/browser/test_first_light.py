@@ -45,7 +45,8 @@ def notebook(lab: Lab, root: Path) -> FirstLight:
 
 
 TRAINED = ("seed", "batch", "reduce", "model", "mistake", "train")
-PREPARED = ("seed", "batch", "model", "train", "prepare")
+# What a hand does to a range is the same whether the network has learnt anything.
+PREPARED = ("seed", "batch", "model", "prepare")
 
 
 def test_the_whole_notebook_runs_and_every_view_shows_what_python_says(notebook: FirstLight) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench import kernels
 from workbench import quantization as q
 from workbench.quantization.fuse import find_patterns
 
@@ -334,6 +335,9 @@ def test_fake_quantization_in_place_of_an_observer(fused: Any, images: Any) -> N
 # ----------------------------------------------------------------------------------------- the whole
 
 
+@pytest.mark.skipif(
+    not kernels.available(), reason="a whole training takes minutes in NumPy, and its parts are tested there"
+)
 def test_digits_stay_recognised() -> None:
     wb.manual_seed(0)
     train, test = wb.data.digits()

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.train.parts import clusters, loader, network, same, trainer, weights
-from workbench import data, nn, optim
+from workbench import data, kernels, nn, optim
 from workbench.models import DigitsNet
 from workbench.train import Callback, Output, Trainer, evaluate, fit
 
@@ -299,6 +299,9 @@ def test_a_seed_makes_it_repeat() -> None:
     same(*runs)
 
 
+@pytest.mark.skipif(
+    not kernels.available(), reason="a whole training takes minutes in NumPy, and its parts are tested there"
+)
 def test_the_network_for_digits_learns_them() -> None:
     wb.manual_seed(0)
     train, test = data.digits()
