@@ -99,6 +99,8 @@ def answers(mine: Any, theirs: Any, x: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("way", ["in", "out"])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_converted_model_answers_the_same(name: str, way: str) -> None:
+    if name not in ("dynamic", "embedding") and not torch.cpu._is_vnni_supported():
+        pytest.skip("without VNNI PyTorch adds products of eight bits in pairs of sixteen, which saturate")
     make, inputs = MODELS[name]
     torch.manual_seed(0)
     wb.manual_seed(0)
