@@ -35,7 +35,7 @@ def same_numbers_whichever_tests_run() -> None:
 F = wb.quantization.quantized.functional
 
 MOST = 127 if torch.cpu._is_vnni_supported() else 63
-"""The greatest code of a weight: without VNNI theirs adds products in pairs of 16 bits, which saturate with all eight."""
+"""The greatest code of a weight: without VNNI theirs adds pairs of products in 16 bits, which saturate with eight."""
 
 
 @pytest.fixture(autouse=True)
