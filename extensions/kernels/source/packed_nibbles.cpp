@@ -46,16 +46,16 @@ class PackedNibbleLinear {
             const auto values = row_major(x);
             const std::int64_t group = inputs / groups_;
             const Buffer<float> sums(rows * groups_);
-            for (std::int64_t i = 0; i < rows * groups_; ++i) {
-                float sum = 0.f;
-                for (std::int64_t k = 0; k < group; ++k) sum += values.data()[i * group + k];
-                sums.data()[i] = sum;
-            }
+            for (std::int64_t i = 0; i < rows * groups_; ++i)
+                sums.data()[i] = LEAF_WIDE(sum_of)(values.data() + i * group, group);
+            // Rows that stay in a cache while all panels of a thread pass by.
+            const std::int64_t block = std::max<std::int64_t>(4, (1 << 16) / inputs / 4 * 4);
             const std::int64_t grain = 1 + 500000 / (inputs * nibble_outputs * std::min<std::int64_t>(rows, 4));
             parallel_for(panels_, grain, [&](std::int64_t begin, std::int64_t end) {
-                for (std::int64_t panel = begin; panel < end; ++panel)
-                    for (std::int64_t row = 0; row < rows; row += 4)
-                        some(panel, row, std::min<std::int64_t>(4, rows - row), values.data(), sums.data(), out.data());
+                for (std::int64_t from = 0; from < rows; from += block)
+                    for (std::int64_t panel = begin; panel < end; ++panel)
+                        for (std::int64_t row = from; row < std::min(rows, from + block); row += 4)
+                            some(panel, row, std::min<std::int64_t>(4, rows - row), values.data(), sums.data(), out.data());
             });
         }
         return out.to_python();
