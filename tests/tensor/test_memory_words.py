@@ -205,3 +205,27 @@ def test_only_inputs_is_an_older_word() -> None:
     x = wb.tensor(1.0, requires_grad=True)
     with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
         wb.autograd.grad(x * 2, x, only_inputs=False)
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_codes_lie_as_they_are_asked_to(per_channel: bool) -> None:
+    x = wb.rand(2, 8, 4, 4)
+    scales, zeros = wb.rand(8) * 0.01 + 0.001, wb.zeros(8).long()
+    q = (
+        wb.quantize_per_channel(x, scales, zeros, 1, wb.qint8)
+        if per_channel
+        else wb.quantize_per_tensor(x, 0.01, 3, wb.quint8)
+    )
+    last = q.contiguous(memory_format=wb.channels_last)
+    assert last.stride() == (128, 1, 32, 8) and last.contiguous(memory_format=wb.channels_last) is last
+    assert not last.is_contiguous() and last.is_contiguous(memory_format=wb.channels_last)
+    assert q.to(memory_format=wb.channels_last).stride() == last.stride() == last.int_repr().stride()
+    assert q.clone(memory_format=wb.channels_last).stride() == last.dequantize().stride() == last.stride()
+    assert last.contiguous().stride() == q.stride() == (128, 16, 4, 1)
+    assert last.int_repr().tolist() == q.int_repr().tolist() and last.qscheme() == q.qscheme()
+
+
+def test_codes_that_share_bytes_lie_in_one_order() -> None:
+    q = wb.quantize_per_tensor(wb.rand(2, 4, 4, 4), 0.1, 0, wb.quint4x2)
+    last = q.contiguous(memory_format=wb.channels_last)
+    assert last.stride() == q.stride() and last.int_repr().tolist() == q.int_repr().tolist()

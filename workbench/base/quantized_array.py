@@ -332,6 +332,11 @@ class QuantizedArray:
         where = f"axis={self.axis}" if self.group is None else f"group_size={self.group}"
         return [*parts, f"scale={_short(self.scale)}", f"zero_point={_short(self.zero_point)}", where]
 
+    @property
+    def places(self) -> Array | None:
+        """The array whose strides say where each code lies; None where several lie in a byte."""
+        return self.codes
+
     def copy(self) -> QuantizedArray:
         """Return the same codes in memory of their own."""
         return self.with_codes(self.codes.copy(), same_places=True)
@@ -368,6 +373,11 @@ class PackedArray(QuantizedArray):
     def whole(self) -> bool:
         """True: nothing sees a part of a byte."""
         return True
+
+    @property
+    def places(self) -> None:
+        """None: several codes lie in a byte."""
+        return None
 
     def _hold(self, codes: Array) -> None:
         self.packed = _packed(codes, self.dtype.bits)

@@ -13,14 +13,23 @@ from workbench.base.memory_formats import (
     format_asked,
     preserve_format,
 )
+from workbench.base.quantized_array import QuantizedArray
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
-from workbench.core.op import Absent, Op, Sample, Saves, ops
+from workbench.core.op import Op, Sample, Saves, ops
+from workbench.core.quantization import Quantization
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
 
-__all__ = ["emptied_so", "in_format", "lies_in"]
+__all__ = ["emptied_so", "in_format", "lies_in", "places_of"]
+
+
+def places_of(payload: Any) -> Any:
+    """Return the array whose strides say where the values of a payload lie, codes too; None for what has no such."""
+    if isinstance(payload, QuantizedArray):
+        return payload.places
+    return payload if isinstance(payload, np.ndarray) else None
 
 
 def _laid_out(x: Any, order: tuple[int, ...]) -> Any:
@@ -39,7 +48,9 @@ LAY_OUT = Op(
     forward=_laid_out,
     vjp=lambda c, g: (g,),
     saves=Saves((), output=False),
-    quantized=Absent("codes lie in row-major order"),
+    quantized=Quantization(
+        "same", lambda op, q, order: q.with_codes(_laid_out(q.codes, order), same_places=True)
+    ),
     cost=lambda dims, out, **params: 0.0,
     samples=lambda: [
         Sample((grid(2, 3, 4, 2),), {"order": (0, 2, 3, 1)}, names=(("N", "C", "H", "W"),)),
@@ -55,11 +66,12 @@ def _order_of(asked: MemoryFormat, ndim: int) -> tuple[int, ...]:
 
 def lies_in(array: Any, asked: MemoryFormat) -> bool:
     """Say whether the values of an array lie in memory as a format has it, without gaps."""
-    if not isinstance(array, np.ndarray):
+    places = places_of(array)
+    if places is None:
         return asked.order is None
     if asked.order is None:
-        return bool(array.flags.c_contiguous)
-    return array.ndim == len(asked.order) and bool(array.transpose(asked.order).flags.c_contiguous)
+        return bool(places.flags.c_contiguous)
+    return places.ndim == len(asked.order) and bool(places.transpose(asked.order).flags.c_contiguous)
 
 
 def in_format(op: str, input: Tensor, memory_format: Any, copy: bool = False) -> Tensor:
@@ -69,7 +81,7 @@ def in_format(op: str, input: Tensor, memory_format: Any, copy: bool = False) ->
         return ops.clone(input) if copy else input
     if not copy and lies_in(input.payload, asked):
         return input
-    if asked is contiguous_format or not isinstance(input.payload, np.ndarray):
+    if asked is contiguous_format or places_of(input.payload) is None:
         return ops.clone(input)
     return ops.lay_out(input, order=_order_of(asked, len(input.payload.shape)))
 
@@ -107,6 +119,8 @@ def contiguous(input: Tensor, memory_format: MemoryFormat = contiguous_format) -
     (24, 1, 8, 2)
     """
     if memory_format is contiguous_format:
-        flags = getattr(input.payload, "flags", None)
+        places = places_of(input.payload)
+        # Arrays of devices say it themselves.
+        flags = getattr(input.payload if places is None else places, "flags", None)
         return input if flags is None or flags.c_contiguous else ops.clone(input)
     return in_format("contiguous", input, memory_format)

@@ -18,6 +18,7 @@ from workbench.core.typing import Dim, DTypeLike, Size, Tensor
 from workbench.core.value import dims_of, new
 from workbench.ops.index.view_scatter import writer
 from workbench.ops.offer import offered
+from workbench.ops.shape.memory_format import places_of
 from workbench.ops.shape.movement import copying, memory_of, move, see, sizes_from, storage
 
 Steps = tuple[int, ...]
@@ -33,10 +34,10 @@ def contiguous_strides(sizes: Steps) -> Steps:
 
 def _strides_of(value: Any) -> Steps:
     """Return the strides of a value, counted in values; those without memory count as contiguous."""
-    array = value.payload
-    if not isinstance(array, np.ndarray):
-        return contiguous_strides(array.shape)
-    return tuple(stride // array.itemsize for stride in array.strides)
+    places = places_of(value.payload)
+    if places is None:
+        return contiguous_strides(value.payload.shape)
+    return tuple(stride // places.itemsize for stride in places.strides)
 
 
 def _span(sizes: Steps, strides: Steps) -> tuple[int, int]:

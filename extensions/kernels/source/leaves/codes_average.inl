@@ -15,6 +15,12 @@ static WORKBENCH_INLINE halves16 wider(bytes16 codes) {
 static WORKBENCH_INLINE ints16 wider(halves16 sums) {
 #ifdef WORKBENCH_AVX512
     return (ints16)_mm512_cvtepu16_epi32((__m256i)sums);
+#elif defined(WORKBENCH_AVX2)
+    const __m256i both = (__m256i)sums;
+    const __m256i halves[2] = {_mm256_cvtepu16_epi32(_mm256_castsi256_si128(both)), _mm256_cvtepu16_epi32(_mm256_extracti128_si256(both, 1))};
+    ints16 made;
+    __builtin_memcpy(&made, halves, sizeof made);
+    return made;
 #else
     return __builtin_convertvector(sums, ints16);
 #endif
@@ -40,6 +46,19 @@ static WORKBENCH_INLINE std::uint8_t code_of_sum(std::int32_t sum, const CodesMe
 
 // Sixteen at once: bounded first, which rounding does not change.
 static WORKBENCH_INLINE void codes_of_sums(ints16 sums, const CodesMean& mean, std::uint8_t* out) {
+#if defined(WORKBENCH_AVX2) && !defined(WORKBENCH_AVX512)
+    __m256i halves[2];
+    __builtin_memcpy(halves, &sums, sizeof sums);
+    for (__m256i& half : halves) {
+        __m256 code = _mm256_add_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(half), _mm256_set1_ps(mean.factor)), _mm256_set1_ps(static_cast<float>(mean.zero)));
+        code = _mm256_max_ps(_mm256_min_ps(code, _mm256_set1_ps(255.f + mean.low)), _mm256_set1_ps(mean.low));
+        half = _mm256_and_si256(_mm256_cvtps_epi32(code), _mm256_set1_epi32(255));
+    }
+    // Packing takes turns between the halves of registers.
+    const __m256i pairs = _mm256_permute4x64_epi64(_mm256_packus_epi32(halves[0], halves[1]), 0xd8);
+    const __m128i codes = _mm_packus_epi16(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), codes);
+#else
     floats16 code = __builtin_convertvector(sums, floats16) * mean.factor + static_cast<float>(mean.zero);
 #if defined(WORKBENCH_AVX512)
     code = lesser(code, all(255.f + mean.low));
@@ -49,6 +68,7 @@ static WORKBENCH_INLINE void codes_of_sums(ints16 sums, const CodesMean& mean, s
     code = code < 255.f + mean.low ? code : floats16{} + (255.f + mean.low);
     code = code > mean.low ? code : floats16{} + mean.low;
     for (int c = 0; c < 16; ++c) out[c] = static_cast<std::uint8_t>(static_cast<std::int32_t>(__builtin_rintf(code[c])));
+#endif
 #endif
 }
 

@@ -1,6 +1,37 @@
 // Rows of codes by a packed matrix of codes, sixteen columns at a time. Included once per instruction set; see dispatch.hpp.
 // Compiled without contraction, as NumPy computes.
 
+#if defined(WORKBENCH_AVX2) && !defined(WORKBENCH_VNNI)
+// Sums of one row, or of two, by sixteen columns. Products are of 16 bits and added in 32: pairs of bytes would run over.
+template <int rows>
+static WORKBENCH_INLINE void wide_sums(const std::uint8_t* a, std::int64_t steps, const std::int8_t* packed, ints16* found) {
+    __m256i own[rows][4];
+    for (int r = 0; r < rows; ++r)
+        for (int q = 0; q < 4; ++q) own[r][q] = _mm256_setzero_si256();
+    for (std::int64_t step = 0; step < steps; ++step) {
+        __m256i bytes[rows];
+        for (int r = 0; r < rows; ++r) {
+            std::int32_t four;
+            __builtin_memcpy(&four, a + r * 4 * steps + 4 * step, 4);
+            bytes[r] = _mm256_broadcastq_epi64(_mm_cvtepu8_epi16(_mm_cvtsi32_si128(four)));
+        }
+        for (int q = 0; q < 4; ++q) {
+            const __m128i four = _mm_loadu_si128(reinterpret_cast<const __m128i*>(packed + 64 * step + 16 * q));
+            const __m256i weights = _mm256_cvtepi8_epi16(four);
+            for (int r = 0; r < rows; ++r)
+                own[r][q] = _mm256_add_epi32(own[r][q], _mm256_madd_epi16(weights, bytes[r]));
+        }
+    }
+    // Each column has two halves side by side; adding neighbours leaves the columns of two registers in turns.
+    for (int r = 0; r < rows; ++r)
+        for (int half = 0; half < 2; ++half) {
+            const __m256i sums = _mm256_hadd_epi32(own[r][2 * half], own[r][2 * half + 1]);
+            const __m256i turned = _mm256_permute4x64_epi64(sums, 0xd8);
+            __builtin_memcpy(reinterpret_cast<char*>(found + r) + 32 * half, &turned, 32);
+        }
+}
+#endif
+
 // `packed`: for each four inner places, those of sixteen columns; signed, 128 less than the codes.
 template <int rows>
 static WORKBENCH_INLINE void product_tile(const std::uint8_t* a, std::int64_t steps, const std::int8_t* packed, const std::int32_t* sums,
@@ -17,6 +48,11 @@ static WORKBENCH_INLINE void product_tile(const std::uint8_t* a, std::int64_t st
             asm("vpdpbusd %2, %1, %0" : "+v"(found[r]) : "v"(bytes), "v"(weights));
         }
     }
+#elif defined(WORKBENCH_AVX2)
+    ints16 found[rows];
+    int r = 0;
+    for (; r + 2 <= rows; r += 2) wide_sums<2>(a + r * 4 * steps, steps, packed, found + r);
+    for (; r < rows; ++r) wide_sums<1>(a + r * 4 * steps, steps, packed, found + r);
 #else
     ints16 found[rows];
     for (int r = 0; r < rows; ++r) {
