@@ -235,3 +235,21 @@ def test_a_table_needs_a_qconfig_of_its_own() -> None:
     model = wb.nn.Sequential(wb.nn.Embedding(5, 4), wb.nn.Linear(4, 2)).eval()
     with pytest.raises(wb.QuantizationError, match="only supported with float_qparams_weight_only_qconfig"):
         q.prepare(model)
+
+
+def test_a_normalisation_that_begins_at_zero_learns() -> None:
+    wb.manual_seed(0)
+    layers = wb.nn.Sequential(wb.nn.Conv2d(3, 8, 3, bias=False), wb.nn.BatchNorm2d(8)).train()
+    wb.nn.init.zeros_(layers[1].weight)
+    x = wb.randn(4, 3, 8, 8)
+    prepared = q.prepare_qat_fx(layers, q.get_default_qat_qconfig_mapping("x86"), (x,))
+    target = wb.randn(4, 8, 6, 6)
+    optimizer = wb.optim.SGD(prepared.parameters(), lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (prepared(x) - target).square().mean().backward()
+        learnt = [one.grad for one in prepared.parameters() if one.grad is not None]
+        assert len(learnt) == 3 and all(bool(wb.isfinite(one).all()) for one in learnt)
+        optimizer.step()
+    gamma = dict(prepared.named_parameters())["0.bn.weight"]
+    assert bool((gamma != 0).all())

@@ -72,7 +72,12 @@ class WithBatchNorm:
         norm = self.bn
         channels = self.weight.ndim
         deviation = (norm.running_var + norm.eps).sqrt()
-        factor = 1.0 / deviation if norm.weight is None else norm.weight / deviation
+        if norm.weight is None:
+            factor = 1.0 / deviation
+        else:
+            # What is multiplied by is divided by again: a channel that begins at zero, as the last of a residual block
+            # does, is rounded as if it were one. The normalisation makes it zero all the same.
+            factor = norm.weight.masked_fill(norm.weight.detach() == 0, 1.0) / deviation
         rounding = self.weight_fake_quant
         # Others than the house's own take one value.
         if getattr(type(rounding), "forward", None) is FakeQuantize.forward:
