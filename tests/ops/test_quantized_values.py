@@ -146,3 +146,15 @@ def test_refusals(act: Any, error: type[Exception], message: str) -> None:
 def test_every_op_on_codes_says_which_op_it_serves() -> None:
     for name, op in SERVED.items():
         assert getattr(ops, name).quantized.kernel == op.name
+
+
+@pytest.mark.parametrize("dtype", [wb.quint8, wb.qint8], ids=str)
+@pytest.mark.parametrize("channels", [5, 16, 83])
+def test_means_of_codes_are_the_same_however_they_lie(channels: int, dtype: Any) -> None:
+    wb.manual_seed(0)
+    q = wb.quantize_per_tensor(wb.randn(2, channels, 7, 6), 0.02, 3, dtype)
+    last = q.contiguous(memory_format=wb.channels_last)
+    assert last.stride() != q.stride()
+    for size in (2, 3, (7, 6)):
+        found, expected = (wb.nn.functional.avg_pool2d(one, size).int_repr() for one in (last, q))
+        assert found.tolist() == expected.tolist()

@@ -50,7 +50,8 @@ static WORKBENCH_INLINE void codes_of_sums(ints16 sums, const CodesMean& mean, s
     __m256i halves[2];
     __builtin_memcpy(halves, &sums, sizeof sums);
     for (__m256i& half : halves) {
-        __m256 code = _mm256_add_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(half), _mm256_set1_ps(mean.factor)), _mm256_set1_ps(static_cast<float>(mean.zero)));
+        const __m256 scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(half), _mm256_set1_ps(mean.factor));
+        __m256 code = _mm256_add_ps(scaled, _mm256_set1_ps(static_cast<float>(mean.zero)));
         code = _mm256_max_ps(_mm256_min_ps(code, _mm256_set1_ps(255.f + mean.low)), _mm256_set1_ps(mean.low));
         half = _mm256_and_si256(_mm256_cvtps_epi32(code), _mm256_set1_epi32(255));
     }
