@@ -31,7 +31,10 @@ y, mean, rstd = run["batch_norm"](x, channel, channel, eps=1e-5)
 half_bytes = generator.integers(0, 16, (40, 24)).astype(np.uint8)
 nibbles = kernels.PackedNibbleLinear(half_bytes, np.ones((40, 3), np.float32), np.full((40, 3), 7, np.float32), None)
 affine = kernels.PackedQuantizedLinear(weight.reshape(21, -1), np.array([0.01], np.float32), None)
-rows = generator.standard_normal((6, 171)).astype(np.float32)
+rows = generator.standard_normal((37, 171)).astype(np.float32)
+sixty_four = generator.integers(-128, 128, (64, 64, 3, 3)).astype(np.int8)
+packed_tiles = kernels.PackedQuantizedConv2d(sixty_four, np.array([0.01], np.float32), None, padding=(1, 1))
+many = generator.integers(0, 256, (1, 64, 9, 9)).astype(np.uint8)
 packed = kernels.PackedQuantizedConv2d(weight, np.array([0.01], np.float32), None, padding=(1, 1))
 groups = {}
 for wide in (1, 2, 4, 8):
@@ -89,6 +92,8 @@ np.savez(
     codes=run["quantize_per_tensor"](x, 0.02, 100, 0, 255, np.uint8),
     integers=packed.run(codes, **quantization), pooled=packed.run(codes, **quantization, pool=True),
     dynamic=affine.run_dynamic(rows, by_row=False, highest=255), nibbles=nibbles.run(rows[:5, :24]),
+    tiles=packed_tiles.run(many, **quantization),
+    whole_tiles=packed_tiles.run(many, **quantization, requantization="whole"),
     whole=packed.run(codes, **quantization, requantization="whole"),
     joined=packed.run(codes, **quantization, requantization="joined"),
     histogram=run["histogram_counts"](x, -2.0, 2.0, 64), moments=np.array([statistics["mean"], statistics["std"]]),
@@ -114,9 +119,11 @@ def test_baseline_agrees_with_this_cpu(tmp_path: pathlib.Path) -> None:
     assert said == "baseline baseline"
     said, avx2 = results("avx2", tmp_path / "avx2.npz")
     assert said == "avx2 avx2"
+    said, vnni = results("vnni", tmp_path / "vnni.npz")
+    assert said in ("avx2 vnni", "avx2 avx2")
     _, newest = results("", tmp_path / "newest.npz")
     for name, expected in baseline.items():
-        for other in (avx2[name], newest[name]):
+        for other in (avx2[name], vnni[name], newest[name]):
             assert other.dtype == expected.dtype
             if expected.dtype == np.uint8:
                 assert np.abs(other.astype(int) - expected).max() <= 1, name

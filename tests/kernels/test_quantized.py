@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.kernels.layouts import at_the_edge
 from workbench import kernels
 from workbench.ops.nn.pool.means import average_codes
 
@@ -64,6 +67,18 @@ GEOMETRIES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     # Read in place, more channels than a panel has; more rows than a band has.
     ((2, 8, 7, 9), (117, 8, 1, 1), {**PLAIN, "padding": (0, 0)}),
     ((1, 4, 90, 200), (3, 4, 3, 3), PLAIN),
+    # By tiles where the processor has them: rows with their padding, images as one, windows that are gathered, groups,
+    # few outputs.
+    ((2, 64, 14, 13), (70, 64, 3, 3), PLAIN),
+    ((3, 64, 7, 5), (48, 64, 1, 1), {**PLAIN, "padding": (0, 0)}),
+    ((2, 128, 9, 9), (64, 128, 1, 1), {**PLAIN, "padding": (0, 0), "stride": (2, 2)}),
+    ((1, 64, 20, 20), (33, 64, 3, 3), {**PLAIN, "padding": (2, 2), "dilation": (2, 2)}),
+    ((1, 32, 12, 12), (16, 32, 2, 2), {**PLAIN, "stride": (1, 3), "padding": (0, 1)}),
+    ((2, 128, 8, 8), (96, 64, 3, 3), {**PLAIN, "groups": 2}),
+    ((1, 40, 12, 11), (6, 20, 3, 3), {**PLAIN, "groups": 2, "stride": (2, 1)}),
+    ((1, 64, 4, 4), (64, 64, 3, 3), PLAIN),
+    ((1, 512, 11, 11), (20, 512, 3, 3), {**PLAIN, "stride": (1, 2)}),
+    ((1, 3, 23, 23), (64, 3, 7, 7), {**PLAIN, "stride": (2, 2), "padding": (3, 3)}),
 ]
 
 
@@ -130,7 +145,9 @@ def test_extreme_products_do_not_saturate(weight: int, code: int) -> None:
     assert set(y.ravel().tolist()) == {200 if weight > 0 else 55}
 
 
-@pytest.mark.parametrize("shape", [(1, 3136), (64, 3136), (33, 10), (5, 7), (2, 3, 17), (0, 8)])
+@pytest.mark.parametrize(
+    "shape", [(1, 3136), (64, 3136), (33, 10), (5, 7), (2, 3, 17), (0, 8), (16, 64), (31, 100), (300, 256)]
+)
 @pytest.mark.parametrize("highest", [127, 255])
 def test_linear(shape: tuple[int, ...], highest: int, floats: Make) -> None:
     x, weight = codes(shape, highest), weights((21, shape[-1]))
@@ -151,6 +168,28 @@ def test_linear(shape: tuple[int, ...], highest: int, floats: Make) -> None:
     np.testing.assert_allclose(result, real, rtol=1e-5, atol=1e-4)
     result = packed.run(x, x_scale=0.02, x_zero_point=3, scale=None, relu=True)
     np.testing.assert_allclose(result, np.maximum(real, 0), rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are closed by what Linux's C library has")
+@pytest.mark.parametrize("channels", [3, 4, 20, 64, 96, 128])
+def test_nothing_before_or_behind_codes_is_read(channels: int) -> None:
+    """Their rows begin or end where a page does that nobody may touch: what reads on is ended by the system."""
+    images = [(1, 1, 1), (1, 4, 4), (1, 6, 6), (2, 7, 7), (3, 11, 13)]
+    for (count, high, wide), kernel, stride, behind in itertools.product(
+        images, (1, 3), (1, 2), (True, False)
+    ):
+        if kernel > high:
+            continue
+        x, _ = at_the_edge(codes((count, high, wide, channels), 255), behind)
+        packed = kernels.PackedQuantizedConv2d(
+            weights((40, channels, kernel, kernel)), np.ones(1, np.float32), None, stride=(stride, stride)
+        )
+        inner = packed.run(x.transpose(0, 3, 1, 2), **QUANTIZED)
+        np.testing.assert_array_equal(inner, packed.run(np.array(x).transpose(0, 3, 1, 2), **QUANTIZED))
+    layer = kernels.PackedQuantizedLinear(weights((40, channels)), np.ones(1, np.float32), None)
+    for rows, behind in itertools.product((1, 4, 5, 15, 16, 17, 31, 32, 33, 300), (True, False)):
+        x, _ = at_the_edge(codes((rows, channels), 255), behind)
+        np.testing.assert_array_equal(layer.run(x, **QUANTIZED), layer.run(np.array(x), **QUANTIZED))
 
 
 def test_linear_and_convolution_take_any_layout(floats: Make, lay: Callable[[Any], Any]) -> None:

@@ -37,7 +37,7 @@
 
 namespace workbench {
 
-// What the user allows: WORKBENCH_KERNELS_ISA=baseline or avx2 leaves newer instructions unused, to compare and to test.
+// What the user allows: WORKBENCH_KERNELS_ISA=baseline, avx2 or vnni leaves newer instructions unused, to compare and to test.
 inline bool allows_avx2() {
     const char* most = std::getenv("WORKBENCH_KERNELS_ISA");
     return !most || std::string(most) != "baseline";
@@ -45,6 +45,10 @@ inline bool allows_avx2() {
 inline bool allows_avx512() {
     const char* most = std::getenv("WORKBENCH_KERNELS_ISA");
     return allows_avx2() && (!most || std::string(most) != "avx2");
+}
+inline bool allows_tiles() {
+    const char* most = std::getenv("WORKBENCH_KERNELS_ISA");
+    return allows_avx512() && (!most || std::string(most) != "vnni");
 }
 
 inline bool has_avx2() {

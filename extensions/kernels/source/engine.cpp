@@ -2,6 +2,7 @@
 
 #include "dispatch.hpp"
 #include "threads.hpp"
+#include "tiles.hpp"
 
 namespace workbench {
 
@@ -56,7 +57,7 @@ static nb::dict describe_build() {
         std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
     info["isa"] = isa_name();
     info["loops"] = has_avx2() ? "avx2" : "baseline";
-    info["integer_loops"] = has_vnni() ? "vnni" : has_avx2() ? "avx2" : "baseline";
+    info["integer_loops"] = has_tiles() ? "amx" : has_vnni() ? "vnni" : has_avx2() ? "avx2" : "baseline";
     info["bfloat16_products"] = bfloat16_products();
     info["threads"] = thread_count();
     info["compiler"] = __VERSION__;

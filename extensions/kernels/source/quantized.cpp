@@ -15,6 +15,7 @@
 #define WORKBENCH_LEAVES_VNNI
 #include "dispatch.hpp"
 #include "threads.hpp"
+#include "tiles.hpp"
 
 namespace workbench {
 
@@ -76,10 +77,12 @@ nb::object PackedQuantizedConv2d::run(const Input<std::uint8_t>& x, double x_sca
 PackedQuantizedConv2d::Prepared PackedQuantizedConv2d::prepare(const Dims& input, const Quantization& q, bool pool) const {
     if (input.size() != 4 || input[1] != shape_[1] * groups_)
         refuse("quantized conv2d input has shape " + text(input) + "; expected [N, " + std::to_string(shape_[1] * groups_) + ", H, W]");
-    Prepared made{input, {input[0], shape_[0], extent(input[2], shape_[2], stride_.first, padding_.first, dilation_.first),
-                          extent(input[3], shape_[3], stride_.second, padding_.second, dilation_.second)},
-                  q.input_zero, pool, {}, {}};
+    const Dims output{input[0], shape_[0], extent(input[2], shape_[2], stride_.first, padding_.first, dilation_.first),
+                      extent(input[3], shape_[3], stride_.second, padding_.second, dilation_.second)};
+    Prepared made{input, output, input, output, q.input_zero, pool, {}, {}};
     count_of(input);
+    if (shape_[2] * shape_[3] == 1 && stride_ == Pair{1, 1} && padding_ == Pair{0, 0} && !pool)
+        for (Dims* walked : {&made.images, &made.places}) *walked = {1, (*walked)[1], (*walked)[0] * (*walked)[2], (*walked)[3]};
     const std::vector<std::int32_t> offsets = step_offsets(input[1], (input[3] + 2 * padding_.second) * input[1]);
     for (std::int64_t g = 0; g < static_cast<std::int64_t>(weights_.size()); ++g) {
         const PackedWeights& weights = weights_[static_cast<std::size_t>(g)];
@@ -91,7 +94,28 @@ PackedQuantizedConv2d::Prepared PackedQuantizedConv2d::prepare(const Dims& input
     }
     // Vectors keep their memory when those around them grow.
     for (std::size_t p = 0; p < made.panels.size(); ++p) made.panels[p].offsets = made.offsets[p].data();
+    choose_tiles(made);
     return made;
+}
+
+std::int64_t PackedQuantizedConv2d::across(const Dims& images) const {
+    const std::int64_t row = (images[3] + 2 * padding_.second) * stride_.first, step = stride_.second;
+    return row % step ? 0 : row / step;
+}
+
+// Tiles pay wherever a channel's sum has enough products to fill a good part of one. They read rows in place where each step of
+// 64 bytes lies together, and where few of the corners between rows are nobody's output.
+void PackedQuantizedConv2d::choose_tiles(Prepared& made) const {
+    constexpr std::int64_t least_bytes = 12, bytes = 1 << 19;
+    const std::int64_t steps = weights_[0].steps(), run = weights_[0].run_steps(), width = made.places[3];
+    made.tiles = has_tiles() && !made.pool && !made.panels[0].apart && steps * 4 >= least_bytes;
+    if (!made.tiles) return;
+    const std::int64_t step = (steps + 15) / 16 * tile_bytes;
+    made.gathered_step = step % 1024 ? step : step + tile_bytes;  // rows a kilobyte apart share few places of a cache
+    for (std::int64_t i = 0; i < steps; ++i) made.gathered_offsets.push_back(static_cast<std::int32_t>(4 * i));
+    const std::int64_t in_place = across(made.images);
+    const bool whole = run % 16 == 0 && (joined_ ? shape_[3] * shape_[1] : shape_[1]) == 4 * run;
+    made.gathered = whole && in_place && 4 * width >= 3 * in_place ? 0 : std::max(2 * tile_rows, bytes / step / 32 * 32);
 }
 
 void PackedQuantizedConv2d::Prepared::clamp(std::int64_t low, std::int64_t high) {
@@ -168,7 +192,7 @@ class PackedQuantizedConv2d::Band {
 
 void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prepared, std::uint8_t* out, const CodesSum* sum,
                                      const std::uint8_t* added) const {
-    const Dims &input = prepared.input, &output = prepared.output;
+    const Dims &input = prepared.images, &output = prepared.places;
     const auto& panels = prepared.panels;
     const bool pool = prepared.pool;
     // What is shared out are rows of results; where these are few, ranges of panels too.
@@ -179,12 +203,16 @@ void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prep
     const std::int64_t wide = pool ? output[3] / 2 : output[3], line = wide * shape_[0];  // bytes of a row of results
     parallel_for(all * parts, 1 + products_of_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
         Band band(*this, input, output, tall, prepared.input_zero);
+        const Tiles tiles(prepared.tiles);
+        Buffer<std::uint8_t> room;
+        if (prepared.tiles) room = Buffer<std::uint8_t>(std::max(2 * tile_rows, prepared.gathered) * prepared.gathered_step + tile_bytes);
         for (std::int64_t at = begin; at < end; at += band.rows()) {
             const std::int64_t part = at / all, n = at % all / rows, first = at % all % rows;
             band.read(x + n * input[1] * input[2] * input[3], first, std::min(rows - first, end - at));
             const std::int64_t from = part * count / parts, to = (part + 1) * count / parts;
             std::uint8_t* const here = out + (at % all) * line;
-            for (std::int64_t p = from; p < to; ++p) {
+            if (prepared.tiles) by_tiles(band.plane(), prepared, from, to, room.data(), here);
+            for (std::int64_t p = from; p < to && !prepared.tiles; ++p) {
                 const QuantizedPanel& panel = panels[static_cast<std::size_t>(p)];
                 QuantizedPlane plane = band.plane();
                 plane.image += panel.input;
@@ -205,6 +233,30 @@ void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prep
                     sum_codes(here + i, added + beside + i, *sum, high - low, here + i);
         }
     });
+}
+
+void PackedQuantizedConv2d::by_tiles(const QuantizedPlane& plane, const Prepared& prepared, std::int64_t from, std::int64_t to,
+                                     std::uint8_t* room, std::uint8_t* out) const {
+    const std::int64_t wide = across(prepared.images);
+    const std::int64_t outputs = plane.height * plane.width, count = (plane.height - 1) * wide + plane.width;
+    // What is read in place begins and ends with an output, so it has to fill two tiles.
+    const bool in_place = !prepared.gathered && count >= 2 * tile_rows;
+    const std::int64_t most = in_place ? outputs : std::max(prepared.gathered, 2 * tile_rows);
+    for (std::int64_t first = 0; first < outputs; first += most) {
+        const std::int64_t here = std::min(most, outputs - first);
+        std::int64_t held = -1;  // the first of the channels that are gathered
+        for (std::int64_t p = from; p < to; ++p) {
+            const QuantizedPanel& panel = prepared.panels[static_cast<std::size_t>(p)];
+            QuantizedRows rows{plane.image + panel.input, plane.pixel_step, panel.offsets, 0, count, wide, plane.width};
+            if (!in_place) {
+                if (held != panel.input)
+                    LEAF_VNNI(gather_tiles)(plane, panel, weights_[0].run_steps(), first, here, room, prepared.gathered_step);
+                held = panel.input;
+                rows = {room, prepared.gathered_step, prepared.gathered_offsets.data(), 0, here, here, here};
+            }
+            LEAF_VNNI(quantized_tiles)(panel, rows, plane.channels, {out + first * plane.channels + panel.first, nullptr, nullptr, nullptr});
+        }
+    }
 }
 
 std::int64_t PackedQuantizedConv2d::bytes() const {

@@ -15,6 +15,17 @@ struct QuantizedPlane {
     std::int64_t channels;          // outputs per pixel, for the step between pixels of `out`
 };
 
+// Outputs as tiles read them: at equal steps in memory, with what they meet in each 64 bytes at offsets[0], offsets[16], ... from
+// their own corner. Of every `across` the first `width` are outputs; between lie corners that nobody asks for, at the end of
+// padded rows. Those from `first` to `last` are taken. Behind the last of all there may be nothing; but where there are fewer
+// than fill a tile, or two, memory for the rest follows.
+struct QuantizedRows {
+    const std::uint8_t* bytes;
+    std::int64_t step;
+    const std::int32_t* offsets;
+    std::int64_t first, last, across, width;
+};
+
 constexpr int quantized_lanes = 16;  // channels of a block
 constexpr int most_blocks = 4;       // of a panel
 constexpr int steps_together = 2;    // at least, whose products are added in 16 bits, see PackedWeights

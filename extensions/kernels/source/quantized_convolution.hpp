@@ -23,10 +23,15 @@ class PackedQuantizedConv2d {
     // The same for one geometry and one kind of codes, found out once.
     struct Prepared {
         Dims input, output;  // of the convolution; what is pooled is half as high and wide
+        Dims images, places;  // the same as they are walked over: images whose places depend on themselves alone are one image
         std::int32_t input_zero;
         bool pool;
         std::vector<std::vector<std::int32_t>> offsets;  // per panel
         std::vector<QuantizedPanel> panels;
+        // By tiles: `gathered` of its outputs at a time are brought together first, or none, where they are read as they lie.
+        bool tiles = false;
+        std::int64_t gathered = 0, gathered_step = 0;  // outputs, and bytes of each
+        std::vector<std::int32_t> gathered_offsets;
         Dims result() const { return pool ? Dims{output[0], output[1], output[2] / 2, output[3] / 2} : output; }
         // Codes outside of these are brought to them; the least is otherwise 0, or the code of zero of what is rectified.
         void clamp(std::int64_t low, std::int64_t high);
@@ -39,6 +44,12 @@ class PackedQuantizedConv2d {
 
    private:
     class Band;
+    void choose_tiles(Prepared& made) const;
+    // How many outputs of padded rows lie at equal steps, from one row to the next; 0 where they do not.
+    std::int64_t across(const Dims& images) const;
+    // The panels from..to for all outputs of a plane; `room` holds what is gathered.
+    void by_tiles(const QuantizedPlane& plane, const Prepared& prepared, std::int64_t from, std::int64_t to, std::uint8_t* room,
+                  std::uint8_t* out) const;
     static Dims checked(Dims shape, std::int64_t groups);
     static std::int64_t extent(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding, std::int64_t dilation);
     // Whether images need neither padding nor bytes behind their last one.

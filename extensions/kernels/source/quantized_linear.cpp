@@ -12,6 +12,7 @@
 #define WORKBENCH_LEAVES_VNNI
 #include "dispatch.hpp"
 #include "threads.hpp"
+#include "tiles.hpp"
 
 namespace workbench {
 namespace {
@@ -107,22 +108,45 @@ nb::object PackedQuantizedLinear::run_dynamic(const Input<float>& x, bool by_row
     return out.to_python();
 }
 
+// Tiles read whole tiles: rows of codes are followed by zeros up to the next 64 bytes, and by rows up to a whole tile.
+struct PackedQuantizedLinear::Rows {
+    std::int64_t step, held;
+    Rows(std::int64_t rows, std::int64_t inputs)
+        : step(by_tiles(rows) ? (inputs + tile_bytes - 1) / tile_bytes * tile_bytes : inputs),
+          held(by_tiles(rows) ? std::max(rows, (std::min(rows, 2 * tile_rows) + tile_rows - 1) / tile_rows * tile_rows) : rows) {}
+    static bool by_tiles(std::int64_t rows) {
+        constexpr std::int64_t least = 5;  // with fewer, most of a tile is nobody's
+        return rows >= least && has_tiles();
+    }
+    // Room for them, whose ends are zeros.
+    Buffer<std::uint8_t> room(std::int64_t rows, std::int64_t inputs) const {
+        Buffer<std::uint8_t> made(held * step + quantized_slack);
+        for (std::int64_t row = 0; row < rows && step > inputs; ++row)
+            std::memset(made.data() + row * step + inputs, 0, static_cast<std::size_t>(step - inputs));
+        std::memset(made.data() + rows * step, 0, static_cast<std::size_t>((held - rows) * step + quantized_slack));
+        return made;
+    }
+};
+
 void PackedQuantizedLinear::multiply(const float* x, std::int64_t rows, bool by_row, std::int64_t highest, bool relu,
                                      float* out) const {
     const std::int64_t inputs = shape_[1];
-    const Buffer<std::uint8_t> codes(rows * inputs + quantized_slack);
+    const Rows lie(rows, inputs);
+    const Buffer<std::uint8_t> codes = lie.room(rows, inputs);
     const Buffer<float> scales(rows);
     const Buffer<std::int32_t> zeros(rows);
-    std::memset(codes.data() + rows * inputs, 0, quantized_slack);
     std::atomic<bool> finite{true};
+    // Rows from..to by one range.
     const auto quantize = [&](std::int64_t from, std::int64_t to) {
-        const std::int64_t count = (to - from) * inputs;
         float least, most;
-        if (!LEAF_VNNI(range_with_zero)(x + from * inputs, count, &least, &most))
+        if (!LEAF_VNNI(range_with_zero)(x + from * inputs, (to - from) * inputs, &least, &most))
             finite.store(false, std::memory_order_relaxed);
         choose(least, most, highest, scales.data()[from], zeros.data()[from]);
-        LEAF_VNNI(quantize_to_codes)(x + from * inputs, 1.f / scales.data()[from], static_cast<float>(zeros.data()[from]),
-                                     static_cast<float>(highest), count, codes.data() + from * inputs);
+        // At once where they lie together.
+        const std::int64_t each = lie.step == inputs ? (to - from) * inputs : inputs;
+        for (std::int64_t row = from; row < to; row += each / inputs)
+            LEAF_VNNI(quantize_to_codes)(x + row * inputs, 1.f / scales.data()[from], static_cast<float>(zeros.data()[from]),
+                                         static_cast<float>(highest), each, codes.data() + row * lie.step);
     };
     if (by_row) {
         parallel_for(rows, grain_for(inputs), [&](std::int64_t begin, std::int64_t end) {
@@ -133,7 +157,7 @@ void PackedQuantizedLinear::multiply(const float* x, std::int64_t rows, bool by_
         std::fill_n(scales.data(), rows, scales.data()[0]);
         std::fill_n(zeros.data(), rows, zeros.data()[0]);
     }
-    multiply(codes.data(), rows, [&](std::int64_t p) { return channels_.panel(weights_, p, relu); },
+    multiply(codes.data(), rows, lie.step, [&](std::int64_t p) { return channels_.panel(weights_, p, relu); },
              {nullptr, out, scales.data(), zeros.data()});
     if (finite) return;
     // No code stands for what is not finite: a row with such a value says so, the others are as they would be without it.
@@ -145,14 +169,15 @@ void PackedQuantizedLinear::multiply(const float* x, std::int64_t rows, bool by_
 void PackedQuantizedLinear::multiply(const std::uint8_t* x, std::int64_t rows, const Quantization& q, std::int64_t least,
                                      QuantizedTarget to) const {
     const std::int64_t inputs = shape_[1];
+    const Rows lie(rows, inputs);
     Buffer<std::uint8_t> copy;
-    if (inputs % 4) {  // the last step of the last row reads on
-        copy = Buffer<std::uint8_t>(rows * inputs + quantized_slack);
-        std::memcpy(copy.data(), x, static_cast<std::size_t>(rows * inputs));
-        std::memset(copy.data() + rows * inputs, 0, quantized_slack);
+    if (inputs % 4 || lie.step != inputs || lie.held != rows) {  // the last step of the last row reads on
+        copy = lie.room(rows, inputs);
+        for (std::int64_t row = 0; row < rows; ++row)
+            std::memcpy(copy.data() + row * lie.step, x + row * inputs, static_cast<std::size_t>(inputs));
         x = copy.data();
     }
-    multiply(x, rows, [&](std::int64_t p) {
+    multiply(x, rows, lie.step, [&](std::int64_t p) {
         QuantizedPanel panel = channels_.panel(weights_, p, 0, q, !to.bytes);
         if (to.bytes) panel.low = std::max(panel.low, static_cast<float>(least));
         return panel;
@@ -160,28 +185,33 @@ void PackedQuantizedLinear::multiply(const std::uint8_t* x, std::int64_t rows, c
 }
 
 template <typename Make>
-void PackedQuantizedLinear::multiply(const std::uint8_t* data, std::int64_t rows, Make&& make, QuantizedTarget target) const {
+void PackedQuantizedLinear::multiply(const std::uint8_t* data, std::int64_t rows, std::int64_t step, Make&& make,
+                                     QuantizedTarget target) const {
     const std::int64_t inputs = shape_[1];
     Buffer<std::uint8_t> wide;
     if (!has_vnni()) {
         wide = Buffer<std::uint8_t>(rows);
         for (std::int64_t row = 0; row < rows; ++row) wide.data()[row] = LEAF(any_wide)(data + row * inputs, inputs);
     }
-    const QuantizedPlane plane{data, inputs, 0, rows, 1, wide.data(), shape_[0]};
-    // Items are 32 rows by a panel.
-    constexpr std::int64_t high = 32;
+    const bool by_tiles = Rows::by_tiles(rows);
+    // Items are some rows by a panel: with tiles as many as a near cache holds.
+    const std::int64_t high = by_tiles ? std::clamp<std::int64_t>((1 << 18) / step / 32 * 32, 32, 256) : 32;
     const std::int64_t bands = (rows + high - 1) / high;
     // Few rows wait for the weights: they take as long as several.
     const std::int64_t products = std::clamp<std::int64_t>(rows, 4, high) * inputs * shape_[0] / weights_.panels();
     parallel_for(bands * weights_.panels(), 1 + products_of_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
+        const Tiles tiles(by_tiles);
         for (std::int64_t item = begin; item < end; ++item) {
-            const std::int64_t first = item % bands * high;
+            const std::int64_t first = item % bands * high, last = std::min(rows, first + high);
             QuantizedPanel panel = make(item / bands);
             panel.offsets = offsets_[static_cast<std::size_t>(item / bands)].data();
             QuantizedTarget to = target;
             if (to.bytes) to.bytes += panel.first;
             if (to.floats) to.floats += panel.first;
-            LEAF_VNNI(quantized_outputs)(plane, panel, first, std::min(rows, first + high), to);
+            if (by_tiles)
+                LEAF_VNNI(quantized_tiles)(panel, {data, step, panel.offsets, first, last, rows, rows}, shape_[0], to);
+            else
+                LEAF_VNNI(quantized_outputs)({data, step, 0, rows, 1, wide.data(), shape_[0]}, panel, first, last, to);
         }
     });
 }

@@ -33,8 +33,9 @@ class PackedQuantizedLinear {
     std::int64_t bytes() const { return weights_.bytes(); }
 
    private:
+    struct Rows;
     template <typename Make>
-    void multiply(const std::uint8_t* data, std::int64_t rows, Make&& make, QuantizedTarget target) const;
+    void multiply(const std::uint8_t* data, std::int64_t rows, std::int64_t step, Make&& make, QuantizedTarget target) const;
 
     const Dims shape_;
     const Channels channels_;

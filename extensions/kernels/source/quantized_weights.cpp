@@ -42,8 +42,9 @@ PackedWeights::PackedWeights(const std::int8_t* weight, std::int64_t outputs, st
     for (std::int64_t first = 0; first < outputs; first += full) {
         const std::int64_t channels = std::min(full, outputs - first);
         const std::int64_t blocks = (channels + quantized_lanes - 1) / quantized_lanes;
-        Panel panel{blocks, std::vector<std::int64_t>(static_cast<std::size_t>(steps_)),
-                    zeros(steps_ * blocks * step_bytes), 0};
+        // Tiles take sixteen steps at a time, of which the last meet zeros.
+        const std::int64_t held = packing == Packing::wide ? (steps_ + 15) / 16 * 16 : steps_;
+        Panel panel{blocks, std::vector<std::int64_t>(static_cast<std::size_t>(steps_)), zeros(held * blocks * step_bytes), 0};
         std::iota(panel.order.begin(), panel.order.end(), std::int64_t{0});
         for (std::int64_t channel = 0; channel < channels; ++channel)
             for (std::int64_t i = 0; i < runs * run; ++i) {

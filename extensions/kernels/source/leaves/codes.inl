@@ -1,6 +1,8 @@
 // Arithmetic on codes, and tables of them. Included once per instruction set; see dispatch.hpp. Compiled without contraction, as
 // NumPy computes.
 
+enum { codes_together = 64 };
+
 static void look_up(const std::uint8_t* codes, const std::uint8_t* table, std::int64_t count, std::uint8_t* out) {
     for (std::int64_t i = 0; i < count; ++i) out[i] = table[codes[i]];
 }
@@ -29,9 +31,35 @@ static void multiply_codes(const std::uint8_t* a, const CodesIn& of_a, const std
 }
 
 // Each op of it rounds, as the ops do one after the other.
+#if defined(WORKBENCH_AVX512)
+
+static WORKBENCH_INLINE __m512i sum_of_some(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& of, __m512 least) {
+    const auto real = [](const std::uint8_t* from, float zero, float scale) {
+        const __m512 code = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+        return _mm512_mul_ps(_mm512_sub_ps(code, _mm512_set1_ps(zero)), _mm512_set1_ps(scale));
+    };
+    __m512 value = _mm512_add_ps(real(codes, of.zero, of.scale), real(others, of.other_zero, of.other_scale));
+    value = _mm512_fmadd_ps(_mm512_max_ps(value, least), _mm512_set1_ps(of.inverse), _mm512_set1_ps(of.out_zero));
+    // The bounds are whole: they may come before rounding.
+    return _mm512_cvtps_epi32(_mm512_max_ps(_mm512_min_ps(value, _mm512_set1_ps(of.high)), _mm512_set1_ps(of.low)));
+}
+
 static WORKBENCH_INLINE void add_some_codes(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& of, float least,
-                                            std::int64_t count, std::uint8_t* __restrict out) {
-    for (std::int64_t i = 0; i < count; ++i) {
+                                            std::uint8_t* out) {
+    const __m512 floor = _mm512_set1_ps(least);
+    __m512i sums[4];
+    for (int b = 0; b < 4; ++b) sums[b] = sum_of_some(codes + 16 * b, others + 16 * b, of, floor);
+    // Bytes of a quarter of each sixteen lie together after packing.
+    const __m512i packed = _mm512_packus_epi16(_mm512_packs_epi32(sums[0], sums[1]), _mm512_packs_epi32(sums[2], sums[3]));
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    _mm512_storeu_si512(out, _mm512_permutexvar_epi32(order, packed));
+}
+
+#else
+
+static WORKBENCH_INLINE void add_some_codes(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& of, float least,
+                                            std::uint8_t* __restrict out) {
+    for (std::int64_t i = 0; i < codes_together; ++i) {
         const float own = (static_cast<float>(codes[i]) - of.zero) * of.scale;
         const float other = (static_cast<float>(others[i]) - of.other_zero) * of.other_scale;
         float value = own + other;
@@ -43,19 +71,23 @@ static WORKBENCH_INLINE void add_some_codes(const std::uint8_t* codes, const std
     }
 }
 
+#endif
+
 // Over the first codes, or elsewhere: by way of a few bytes that nothing else shows, as vectors want it.
 static void add_to_codes(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& sum, std::int64_t count,
                          std::uint8_t* out) {
-    constexpr int together = 64;
+    constexpr int together = codes_together;
     const CodesSum of = sum;
     const float least = of.relu ? 0.f : -__builtin_inff();
+    std::uint8_t made[together];
     std::int64_t i = 0;
     for (; i + together <= count; i += together) {
-        std::uint8_t made[together];
-        add_some_codes(codes + i, others + i, of, least, together, made);
+        add_some_codes(codes + i, others + i, of, least, made);
         __builtin_memcpy(out + i, made, together);
     }
-    std::uint8_t made[together];
-    add_some_codes(codes + i, others + i, of, least, count - i, made);
+    if (i == count) return;
+    std::uint8_t last[2][together] = {};
+    for (std::int64_t k = 0; i + k < count; ++k) last[0][k] = codes[i + k], last[1][k] = others[i + k];
+    add_some_codes(last[0], last[1], of, least, made);
     for (std::int64_t k = 0; i + k < count; ++k) out[i + k] = made[k];
 }

@@ -326,6 +326,11 @@ static void quantized_outputs(const QuantizedPlane& plane, const QuantizedPanel&
     }
 }
 
+// Never called: who has tiles has VNNI.
+static void quantized_tiles(const QuantizedPanel&, const QuantizedRows&, std::int64_t, const QuantizedTarget&) {}
+static void gather_tiles(const QuantizedPlane&, const QuantizedPanel&, std::int64_t, std::int64_t, std::int64_t, std::uint8_t*,
+                         std::int64_t) {}
+
 // Whether any of `count` bytes exceeds 127.
 static bool any_wide(const std::uint8_t* bytes, std::int64_t count) {
     std::uint8_t all = 0;

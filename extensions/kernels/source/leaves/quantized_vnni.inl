@@ -214,3 +214,5 @@ static void quantized_outputs(const QuantizedPlane& plane, const QuantizedPanel&
         default: return outputs<4>(plane, panel, first, last, target);
     }
 }
+
+#include "quantized_tiles.inl"
