@@ -6,6 +6,7 @@
 #include <limits>
 
 #define WORKBENCH_LEAVES "leaves/statistics.inl"
+#define WORKBENCH_LEAVES_WIDE
 #include "dispatch.hpp"
 #include "threads.hpp"
 
@@ -53,7 +54,7 @@ Moments observe(const Input<float>& x, Leaf&& leaf) {
 double or_nan(const Moments& found, double value) { return found.finite ? value : std::nan(""); }
 
 nb::tuple min_max_nan_inf(const Input<float>& x) {
-    const Moments found = observe(x, LEAF(block_extremes));
+    const Moments found = observe(x, LEAF_WIDE(block_extremes));
     return nb::make_tuple(or_nan(found, found.least), or_nan(found, found.largest), found.nan, found.infinite);
 }
 
@@ -71,7 +72,7 @@ nb::tuple row_extremes(const Input<float>& x) {
         std::vector<Moments> found(static_cast<std::size_t>(parts), nothing());
         parallel_parts(rows, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
             for (std::int64_t row = begin; row < end; ++row) {
-                const Moments mine = count ? LEAF(block_extremes)(input.data() + row * count, count) : nothing();
+                const Moments mine = count ? LEAF_WIDE(block_extremes)(input.data() + row * count, count) : nothing();
                 least.data()[row] = mine.least, largest.data()[row] = mine.largest;
                 found[static_cast<std::size_t>(part)].nan += mine.nan, found[static_cast<std::size_t>(part)].infinite += mine.infinite;
             }
@@ -82,7 +83,7 @@ nb::tuple row_extremes(const Input<float>& x) {
 }
 
 nb::dict statistics(const Input<float>& x) {
-    const Moments found = observe(x, LEAF(block_statistics));
+    const Moments found = observe(x, LEAF_WIDE(block_statistics));
     nb::dict out;
     out["count"] = count_of(shape_of(x));
     out["min"] = or_nan(found, found.least);
@@ -117,7 +118,7 @@ Moments count_values(const Input<float>& x, const Bins& bins, std::int64_t* out)
     std::vector<Moments> found(static_cast<std::size_t>(parts), nothing());
     parallel_parts(count, parts, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
         std::fill_n(tables.data() + part * size, size, 0);
-        found[static_cast<std::size_t>(part)] = LEAF(histogram_run)(input.data() + begin, end - begin, bins, tables.data() + part * size);
+        found[static_cast<std::size_t>(part)] = LEAF_WIDE(histogram_run)(input.data() + begin, end - begin, bins, tables.data() + part * size);
     });
     for (std::int64_t table = 0; table < parts * 2; ++table)
         for (std::int64_t i = 0; i < bins.count; ++i) out[i] += tables.data()[table * (bins.count + 1) + i];

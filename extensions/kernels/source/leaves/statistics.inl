@@ -53,6 +53,39 @@ static Moments block_statistics(const float* x, std::int64_t count) {
 }
 
 // Extremes of finite values and counts of the others, without moments.
+#ifdef WORKBENCH_AVX512
+
+static Moments block_extremes(const float* x, std::int64_t count) {
+    constexpr int together = 2;  // sums that do not wait for each other
+    const __m512 most = _mm512_set1_ps(__FLT_MAX__), none = _mm512_setzero_ps();
+    __m512 least[together], largest[together];
+    for (int k = 0; k < together; ++k) least[k] = _mm512_set1_ps(__builtin_inff()), largest[k] = _mm512_set1_ps(-__builtin_inff());
+    Moments out{};
+    const auto take = [&](int k, __m512 value, __mmask16 there) {
+        const __mmask16 good = _mm512_mask_cmp_ps_mask(there, _mm512_abs_ps(value), most, _CMP_LE_OQ);
+        least[k] = _mm512_mask_min_ps(least[k], good, least[k], value);
+        largest[k] = _mm512_mask_max_ps(largest[k], good, largest[k], value);
+        out.zero += __builtin_popcount(_mm512_mask_cmp_ps_mask(there, value, none, _CMP_EQ_OQ));
+        if (good == there) return;
+        out.infinite += __builtin_popcount(static_cast<unsigned>(there & ~good));
+        out.nan += __builtin_popcount(_mm512_mask_cmp_ps_mask(there, value, value, _CMP_UNORD_Q));
+    };
+    std::int64_t i = 0;
+    for (; i + 16 * together <= count; i += 16 * together)
+        for (int k = 0; k < together; ++k) take(k, _mm512_loadu_ps(x + i + 16 * k), 0xffff);
+    for (; i < count; i += 16) {
+        const __mmask16 there = static_cast<__mmask16>(count - i >= 16 ? 0xffff : (1 << (count - i)) - 1);
+        take(0, _mm512_maskz_loadu_ps(there, x + i), there);
+    }
+    out.least = _mm512_reduce_min_ps(_mm512_min_ps(least[0], least[1]));
+    out.largest = _mm512_reduce_max_ps(_mm512_max_ps(largest[0], largest[1]));
+    out.finite = count - out.infinite;
+    out.infinite -= out.nan;
+    return out;
+}
+
+#else
+
 static Moments block_extremes(const float* x, std::int64_t count) {
     const floats8 none = spread(0.f);
     floats8 least = spread(__builtin_inff()), largest = spread(-__builtin_inff());
@@ -86,6 +119,8 @@ static Moments block_extremes(const float* x, std::int64_t count) {
     out.infinite = count - out.finite - out.nan;
     return out;
 }
+
+#endif
 
 // Which of eight lanes are kept, in front of the others: a row for each set of them.
 struct Orders {
