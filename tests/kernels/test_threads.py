@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
 
 import numpy as np
+import pytest
 
 from workbench import kernels
 
@@ -62,3 +64,47 @@ def test_kernels_run_in_a_forked_child() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "0\n", done.stderr
+
+
+ALONE = """
+import os, sys
+import workbench as wb
+from workbench.base.lazy import scipy_linalg
+from workbench.kernels import threads
+
+scipy_linalg.eigh  # brings a library of its own
+def counts():
+    return {blas.get() for blas in threads._blas.values()}
+
+if not threads._blas:
+    print("none"); sys.exit()
+wb.set_num_threads(3)
+assert counts() == {3}
+with threads.one_blas_thread():
+    assert counts() == {1} and wb.get_num_threads() == 3
+    with threads.one_blas_thread():
+        assert counts() == {1}
+    assert counts() == {1}
+    child = os.fork()
+    if child == 0:
+        os._exit(counts() != {3})
+    assert os.waitpid(child, 0)[1] == 0, "a child has its threads"
+    wb.set_num_threads(2)
+    assert counts() == {1} and wb.get_num_threads() == 2
+assert counts() == {2}
+try:
+    with threads.one_blas_thread():
+        raise KeyError
+except KeyError:
+    assert counts() == {2}
+print("fine")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a child keeps what its parent had set")
+def test_one_thread_of_each_blas_for_a_while() -> None:
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    if done.stdout.strip() == "none":
+        pytest.skip("no BLAS of this process is an OpenBLAS, whose threads are governed")
+    assert done.stdout.strip() == "fine"

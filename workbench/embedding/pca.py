@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ import numpy as np
 from workbench import kernels
 from workbench.base.lazy import scipy_linalg
 from workbench.embedding.vectors import as_points, check_finite, is_whole
+from workbench.kernels.threads import one_blas_thread
 
 __all__ = ["PCA"]
 
@@ -23,6 +25,9 @@ CHUNK = 1 << 17
 
 SINGLE = 1 << 20
 """From so many values on, products of points in float32 are taken in that type, and added up in float64."""
+
+ALONE = 512
+"""Up to so many rows a second thread brings nothing to eigenvectors."""
 
 _PRODUCTS, _PLACES = kernels.lookup("products_of_columns"), kernels.lookup("places_along")
 
@@ -254,10 +259,10 @@ def _sums(array: Array, near: Array) -> tuple[Array, Array]:
 def _greatest(square: Array, count: int) -> tuple[Array, Array]:
     """Return the eigenvectors, a row each, of the `count` greatest eigenvalues of a symmetric matrix, and these."""
     size = len(square)
-    # The whole decomposition takes twice as long, from some hundred rows on.
-    values, vectors = scipy_linalg.eigh(
-        square, subset_by_index=(max(0, size - count), size - 1), check_finite=False
-    )
+    eigh = scipy_linalg.eigh
+    with one_blas_thread() if size <= ALONE else contextlib.nullcontext():
+        # The whole decomposition takes twice as long, from some hundred rows on.
+        values, vectors = eigh(square, subset_by_index=(max(0, size - count), size - 1), check_finite=False)
     # They come in rising order, and rounding may leave a little less than 0.
     return vectors[:, ::-1].T, np.maximum(values[::-1], 0)
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #define WORKBENCH_LEAVES "leaves/components.inl"
+#define WORKBENCH_LEAVES_WIDE
 #include "dispatch.hpp"
 #include "threads.hpp"
 
@@ -26,20 +27,21 @@ std::pair<std::int64_t, std::int64_t> sizes_of(const Plain<float>& points, const
 // Sums of the columns of points less the middle [features], and the products of those columns [features, features].
 nb::tuple products_of_columns(const Plain<float>& points, const Plain<float>& middle) {
     const auto [count, features] = sizes_of(points, middle, "products_of_columns");
-    const std::int64_t rows = count, width = features, wide = (features + 7) / 8 * 8;
+    const std::int64_t rows = count, width = features, wide = LEAF_WIDE(floats_of_row)(features);
     auto sums = Output<double>::row_major({features});
     auto square = Output<double>::row_major({features, features});
     {
         KernelScope scope(rows * width * width / 2);
         std::vector<double> found(static_cast<std::size_t>(parts * (wide + 1) * wide));
         const auto sum = [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
-            Buffer<float> held(rows_at_once * wide + 8);
-            std::fill_n(held.data(), rows_at_once * wide + 8, 0.0f);
+            constexpr std::int64_t behind = 16;  // that the last columns are read with
+            Buffer<float> held(rows_at_once * wide + behind);
+            std::fill_n(held.data(), rows_at_once * wide + behind, 0.0f);
             double* own = found.data() + part * (wide + 1) * wide;
             for (std::int64_t row = begin; row < end; row += rows_at_once) {
                 const std::int64_t some = std::min(rows_at_once, end - row);
-                LEAF(rows_less_middle)(points.data() + row * width, some, width, middle.data(), wide, held.data(), own);
-                LEAF(add_products_of_columns)(held.data(), some, wide, own + wide);
+                LEAF_WIDE(rows_less_middle)(points.data() + row * width, some, width, middle.data(), wide, held.data(), own);
+                LEAF_WIDE(add_products_of_columns)(held.data(), some, wide, own + wide);
             }
         };
         // Whoever is free takes the next part: the threads of an eigenvalue library go on waiting, and hold up one of ours.
@@ -74,7 +76,7 @@ nb::object places_along(const Plain<float>& points, const Plain<float>& middle, 
         constexpr std::int64_t together = 64;
         parallel_for((rows + together - 1) / together, grain_for(width * together), [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t row = begin * together; row < std::min(rows, end * together); row += together)
-                LEAF(rows_along)(points.data() + row * width, std::min(together, rows - row), width, middle.data(), directions.data(), some,
+                LEAF_WIDE(rows_along)(points.data() + row * width, std::min(together, rows - row), width, middle.data(), directions.data(), some,
                                  out.data() + row * some);
         });
     }

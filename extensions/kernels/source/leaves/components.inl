@@ -1,5 +1,8 @@
 // Products of points with themselves and with a few directions, less a middle. Included once per instruction set; see dispatch.hpp.
 
+// How many floats hold the values of a row: whole registers.
+static std::int64_t floats_of_row(std::int64_t features) { return (features + lanes - 1) / lanes * lanes; }
+
 // Rows less the middle, each in `wide` floats, of which those behind the features are left as they are; adds up the columns.
 static void rows_less_middle(const float* points, std::int64_t rows, std::int64_t features, const float* middle, std::int64_t wide,
                              float* out, double* sums) {
@@ -7,41 +10,46 @@ static void rows_less_middle(const float* points, std::int64_t rows, std::int64_
         const float* point = points + row * features;
         float* apart = out + row * wide;
         std::int64_t i = 0;
-        for (; i + 8 <= features; i += 8) store(apart + i, load(point + i) - load(middle + i));
+        for (; i + lanes <= features; i += lanes) store_floats(apart + i, load_floats(point + i) - load_floats(middle + i));
         for (; i < features; ++i) apart[i] = point[i] - middle[i];
     }
-    for (std::int64_t from = 0; from < wide; from += 8) {
-        floats8 sum = {};
-        for (std::int64_t row = 0; row < rows; ++row) sum += load(out + row * wide + from);
-        for (int lane = 0; lane < 8; ++lane) sums[from + lane] += static_cast<double>(sum[lane]);
+    for (std::int64_t from = 0; from < wide; from += lanes) {
+        floats sum = all(0.f);
+        for (std::int64_t row = 0; row < rows; ++row) sum += load_floats(out + row * wide + from);
+        for (int lane = 0; lane < lanes; ++lane) sums[from + lane] += static_cast<double>(sum[lane]);
     }
 }
 
-// Six columns with as many vectors of others as `width`, over all rows; sums in floats, added up in doubles.
+// As many sums as registers hold beside what they are made of.
+constexpr int columns_at_once = lanes == 16 ? 12 : 6;
+
+// Some columns with as many vectors of others as `width`, over all rows; sums in floats, added up in doubles.
 template <int width>
 static WORKBENCH_INLINE void add_tile(const float* left, const float* right, std::int64_t rows, std::int64_t wide, std::int64_t columns,
                                       double* out) {
-    floats8 sums[6][width] = {};
+    floats sums[columns_at_once][width];
+    for (int column = 0; column < columns_at_once; ++column)
+        for (int vector = 0; vector < width; ++vector) sums[column][vector] = all(0.f);
     for (std::int64_t row = 0; row < rows; ++row, left += wide, right += wide) {
-        floats8 with[width];
-        for (int vector = 0; vector < width; ++vector) with[vector] = load(right + 8 * vector);
-        for (int column = 0; column < 6; ++column)
+        floats with[width];
+        for (int vector = 0; vector < width; ++vector) with[vector] = load_floats(right + lanes * vector);
+        for (int column = 0; column < columns_at_once; ++column)
             for (int vector = 0; vector < width; ++vector) sums[column][vector] += left[column] * with[vector];
     }
     for (std::int64_t column = 0; column < columns; ++column)
         for (int vector = 0; vector < width; ++vector)
-            for (int lane = 0; lane < 8; ++lane)
-                out[column * wide + 8 * vector + lane] += static_cast<double>(sums[column][vector][lane]);
+            for (int lane = 0; lane < lanes; ++lane)
+                out[column * wide + lanes * vector + lane] += static_cast<double>(sums[column][vector][lane]);
 }
 
-// Adds the products of columns of `values` [rows, wide] to `square` [wide, wide], on its diagonal and above. There are five floats
-// behind the values.
+// Adds the products of columns of `values` [rows, wide] to `square` [wide, wide], on its diagonal and above. There are as many
+// floats behind the values as columns are taken at once.
 static void add_products_of_columns(const float* values, std::int64_t rows, std::int64_t wide, double* square) {
-    for (std::int64_t right = 0; right < wide; right += 16) {
-        const bool whole = right + 16 <= wide;
-        const std::int64_t end = whole ? right + 16 : wide;
-        for (std::int64_t left = 0; left < end; left += 6) {
-            const std::int64_t columns = end - left < 6 ? end - left : 6;
+    for (std::int64_t right = 0; right < wide; right += 2 * lanes) {
+        const bool whole = right + 2 * lanes <= wide;
+        const std::int64_t end = whole ? right + 2 * lanes : wide;
+        for (std::int64_t left = 0; left < end; left += columns_at_once) {
+            const std::int64_t columns = end - left < columns_at_once ? end - left : columns_at_once;
             double* out = square + left * wide + right;
             if (whole)
                 add_tile<2>(values + left, values + right, rows, wide, columns, out);
