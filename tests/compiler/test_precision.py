@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.kernels.implementations import is_of_bfloat16
 from tests.ops.sample_programs import Program, programs
 from workbench import kernels, nn
 from workbench.base.errors import DTypeError
@@ -70,11 +71,6 @@ def networks() -> dict[str, Callable[[], tuple[Any, tuple[Any, ...]]]]:
     }
 
 
-def multiplies_bfloat16(step: str) -> bool:
-    """Whether oneDNN's name of what runs a step says so; AMX, where it is named, multiplies nothing wider."""
-    return "bf16" in step or "amx" in step
-
-
 @narrow
 @pytest.mark.parametrize("name", networks())
 def test_networks_are_as_exact_as_under_autocast(name: str) -> None:
@@ -97,7 +93,7 @@ def test_networks_are_as_exact_as_under_autocast(name: str) -> None:
     (program,) = report.programs
     assert report.calls == {"compiled": 2} and report.precision == "bfloat16"
     layers = [one for one in program.steps if one.startswith(("convolution", "linear", "product "))]
-    assert layers and all(multiplies_bfloat16(one) for one in layers)
+    assert layers and all(is_of_bfloat16(one) for one in layers)
     assert "computes in bfloat16" in str(report) and "bfloat16 in " in str(report)
 
 
@@ -112,7 +108,7 @@ def test_every_layer_of_a_network_is_narrow() -> None:
     layers = {
         name: count for name, count in program.steps.items() if name.startswith(("convolution", "linear"))
     }
-    assert sum(layers.values()) == 21 and all(multiplies_bfloat16(name) for name in layers)
+    assert sum(layers.values()) == 21 and all(is_of_bfloat16(name) for name in layers)
 
 
 @narrow
