@@ -61,7 +61,7 @@ class _Missing:
 
 
 def test_a_library_that_is_not_installed_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tsne, "_OPEN_TSNE", _Missing())
+    monkeypatch.setattr(tsne, "find_spec", lambda name: None)
     monkeypatch.setattr(umap, "_UMAP", _Missing())
     monkeypatch.setattr(clusters, "_CLUSTER", _Missing())
     made = Embedding(np.eye(9)).project()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,6 +13,7 @@ import pytest
 
 import workbench as wb
 from workbench.embedding import Embedding, tsne
+from workbench.widgets.scatter_words import facts_of
 
 datasets = pytest.importorskip("sklearn.datasets")
 decomposition = pytest.importorskip("sklearn.decomposition")
@@ -27,7 +32,12 @@ def test_t_sne_is_that_of_open_tsne_also_when_it_was_stopped(dims: int) -> None:
     library = pytest.importorskip("openTSNE")
     way = {"negative_gradient_method": "bh"} if dims == 3 else {}
     begin = tsne._initial(POINTS, dims)
-    theirs = library.TSNE(n_components=dims, random_state=0, initialization=begin, **SHORT, **way).fit(POINTS)
+    near = wb.embedding.all_neighbours(POINTS, 90)
+    # Digits of whole numbers lie equally far, and which of them is the last neighbour is for each library to say.
+    given = importlib.import_module("openTSNE.nearest_neighbors").PrecomputedNeighbors(*near)
+    theirs = library.TSNE(
+        n_components=dims, random_state=0, initialization=begin, neighbors=given, **SHORT, **way
+    ).fit(POINTS)
     made = Embedding(POINTS).project("tsne", dims, **SHORT)
     np.testing.assert_array_equal(positions(made), np.asarray(theirs, np.float32))
     held = Embedding(POINTS)
@@ -43,6 +53,77 @@ def test_t_sne_is_that_of_open_tsne_also_when_it_was_stopped(dims: int) -> None:
     np.testing.assert_array_equal(positions(held), positions(made))
 
 
+def test_t_sne_of_many_points_is_that_of_open_tsne_s_exact_neighbours() -> None:
+    library = pytest.importorskip("openTSNE")
+    # More than a piece of the search, and more than openTSNE compares by itself.
+    points = np.random.default_rng(0).standard_normal((4100, 6))
+    short = {"early_exaggeration_iter": 4, "n_iter": 2, "n_jobs": 1, "perplexity": [5, 9]}
+    begin = tsne._initial(points, 2)
+    for metric in ("euclidean", "cosine"):
+        made = Embedding(points).project("tsne", metric=metric, **short)
+        assert made.projection is not None and not made.projection.approximate
+        theirs = library.TSNE(
+            random_state=0, initialization=begin, neighbors="exact", metric=metric, **short
+        ).fit(points)
+        np.testing.assert_allclose(positions(made), np.asarray(theirs), rtol=1e-5, atol=1e-7)
+
+
+def test_neighbours_that_are_approximate_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openTSNE")
+    told = []
+    for settings in ({}, {"neighbors": "annoy"}, {"neighbors": "exact"}, {"metric": "manhattan"}):
+        made = Embedding(POINTS).project("tsne", **SHORT, **settings)
+        assert made.projection is not None
+        told.append(made.projection.approximate)
+    # Of so few points openTSNE itself compares every pair, by whatever distance.
+    assert told == ["", "neighbours found approximately", "", ""]
+    monkeypatch.setattr(tsne, "EXACT", 1000**2 * (8 + tsne.SELECTING))
+    for count in (1000, 1001):
+        points = np.random.default_rng(0).standard_normal((count, 8))
+        made = Embedding(points).project("tsne", early_exaggeration_iter=1, n_iter=1)
+        assert made.projection is not None
+        assert made.projection.approximate == ("" if count == 1000 else "neighbours found approximately")
+        assert ("approximately" in facts_of(made.projection)) == (count > 1000)
+
+
+def test_umap_tells_where_it_compares_not_every_pair() -> None:
+    pytest.importorskip("umap")
+    few, many = (np.random.default_rng(0).standard_normal((count, 3)) for count in (300, 4096))
+    for points, settings, told in (
+        (few, {}, False),
+        (few, {"force_approximation_algorithm": True}, True),
+        (many, {}, True),
+    ):
+        made = Embedding(points).project("umap", n_epochs=1, init="random", **settings)
+        assert made.projection is not None
+        assert made.projection.approximate == ("neighbours found approximately" if told else "")
+
+
+def test_settings_known_before_open_tsne_is_imported_are_its_own() -> None:
+    library = pytest.importorskip("openTSNE")
+    known = inspect.signature(library.TSNE.__init__).parameters
+    assert {name: known[name].default for name in tsne.DEFAULTS} == tsne.DEFAULTS
+    assert set(tsne.KNOWN) <= known.keys()
+
+
+def test_the_first_picture_of_t_sne_waits_for_no_import() -> None:
+    pytest.importorskip("openTSNE")
+    program = """
+import sys, numpy, workbench as wb
+made = wb.embedding.Embedding(numpy.random.default_rng(0).standard_normal((200, 8)))
+seen = []
+def look(embedding):
+    seen.append("openTSNE" in sys.modules)
+made.listen(look)
+made.project("tsne", n_iter=1, early_exaggeration_iter=1, random_state=3)
+print(seen[0], seen[-1])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
+
+
+# With labels the graph falls into pieces, which scikit-learn warns of while umap-learn lays them out.
+@pytest.mark.filterwarnings("ignore:Graph is not fully connected")
 @pytest.mark.parametrize("supervised", [False, True])
 def test_umap_is_that_of_umap_learn(supervised: bool) -> None:
     library = pytest.importorskip("umap")

@@ -142,7 +142,8 @@ class Embedding:
         """Find where the points lie in a picture of 2 or 3 dims, publish that to the views, and return self.
 
         ``pca``: principal components, exact; with ``solver="randomized"`` nearly so. ``tsne``, ``umap``, ``densmap``:
-        by openTSNE and umap-learn (``pip install 'tensor-workbench[embedding]'``), whose settings they take;
+        by openTSNE and umap-learn (``pip install 'tensor-workbench[embedding]'``), whose settings they take; t-SNE from
+        exact neighbours (Euclid, cosine), and where a method found them approximately the picture says so;
         ``supervised=True``, or a column's name, lets UMAP part what has other labels. ``axes``: ``axes=[(from, to),
         …]``, or a dict of such by name, each end a name or number of a point, several of them, or a vector.
         ``given``: ``positions=`` [N, dims] as they are.

@@ -59,6 +59,8 @@ class Method:
     """Whether it takes long and shows where it is."""
     stands_still: bool = field(default=False)
     """Whether it needs no finite points, as positions that are given do."""
+    approximates: Callable[[Problem], str] = lambda problem: ""
+    """What of the points it does not find exactly, in words that stand beside the picture."""
 
 
 METHODS: dict[str, Method] = {}

@@ -126,6 +126,7 @@ def plan(
         rows=rows,
         missing=np.setdiff1d(np.arange(len(space)), rows, assume_unique=True) if not whole else rows[:0],
         sampled=sampled,
+        approximate=found.approximates(problem),
         vectors=space,
     )
     return Plan(title, found, problem, projection)

@@ -48,6 +48,8 @@ class Projection:
     """int64: the points that are not, because they hold NaN or infinite values, or were not drawn into the sample."""
     sampled: tuple[int, int] | None = None
     """Of how many of how many points it was made, where a sample was asked for."""
+    approximate: str = ""
+    """What was not found exactly, in words; empty where everything was."""
     iteration: int = 0
     of: int = 0
     """How many iterations there are to be; 0 where the method has none."""

@@ -1,4 +1,4 @@
-"""t-SNE, by openTSNE: it moves while it runs, and goes on exactly where it was stopped.
+"""t-SNE, by openTSNE from exact neighbours: it moves while it runs, and goes on exactly where it was stopped.
 
 Source: Poličar, Stražar, Zupan: openTSNE: A Modular Python Library for t-SNE Dimensionality Reduction (2024).
 """
@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from workbench.base.errors import UnavailableError
 from workbench.base.lazy import Lazy
+from workbench.embedding.all_neighbours import all_neighbours
 from workbench.embedding.methods import Method, Outcome, Problem, check_settings, register
+from workbench.embedding.neighbours import METRICS
 from workbench.embedding.pca import PCA
 from workbench.embedding.runs import Report
 from workbench.kernels import get_num_threads
@@ -23,36 +26,54 @@ __all__: list[str] = []
 Array = np.ndarray[Any, Any]
 
 _OPEN_TSNE = Lazy("openTSNE")
+_AFFINITIES = Lazy("openTSNE.affinity")
+_NEIGHBOURS = Lazy("openTSNE.nearest_neighbors")
 
 EVERY = 10
 """Iterations between two looks at what is asked for; each of them costs the divergence."""
-PERPLEXITY = 30.0
+EXACT = 1e13
+"""Up to so many features of N² pairs neighbours are found exactly, in minutes. Above, openTSNE finds most of them."""
+SELECTING = 100
+"""Features in whose time a pair is looked at, whatever it holds."""
+ROWS = 4096
+"""Points whose neighbours are found between two reports."""
+DEFAULTS: Mapping[str, Any] = {
+    "perplexity": 30,
+    "learning_rate": "auto",
+    "early_exaggeration": "auto",
+    "early_exaggeration_iter": 250,
+    "n_iter": 500,
+    "initialization": "pca",
+    "metric": "euclidean",
+    "neighbors": "auto",
+}
+"""Settings as openTSNE has them, known before it is imported: the first picture waits for no seconds of that."""
+KNOWN = (*DEFAULTS, "random_state", "n_jobs")
 OWN = ("n_components", "callbacks", "callbacks_every_iters", "verbose")
 """Settings of openTSNE that are not to be set: they are what this file is for."""
 
 
 def _made(dims: int, settings: Mapping[str, Any], **more: Any) -> Any:
-    try:
-        kind = _OPEN_TSNE.TSNE
-    except ModuleNotFoundError as error:
-        raise UnavailableError(
-            "t-SNE is computed by openTSNE, which is not installed: pip install 'tensor-workbench[embedding]'"
-        ) from error
-    known = [name for name in inspect.signature(kind.__init__).parameters if name not in ("self", *OWN)]
-    check_settings("t-SNE", settings, known)
     complete = {"random_state": 0, "n_jobs": get_num_threads(), **settings}
     # Its interpolation is for one and two dims.
     if dims > 2:
         complete.setdefault("negative_gradient_method", "bh")
-    return kind(n_components=dims, **complete, **more)
+    return _OPEN_TSNE.TSNE(n_components=dims, **complete, **more)
 
 
 def _check(problem: Problem) -> None:
-    count = len(problem.points)
-    made = _made(problem.dims, problem.settings)
-    perplexities = np.atleast_1d(np.asarray(made.perplexity, np.float64))
+    settings, count = problem.settings, len(problem.points)
+    if find_spec("openTSNE") is None:
+        raise UnavailableError(
+            "t-SNE is computed by openTSNE, which is not installed: pip install 'tensor-workbench[embedding]'"
+        )
+    if any(name not in KNOWN for name in settings):
+        known = inspect.signature(_OPEN_TSNE.TSNE.__init__).parameters
+        check_settings("t-SNE", settings, [name for name in known if name not in ("self", *OWN)])
+    perplexity = settings.get("perplexity", DEFAULTS["perplexity"])
+    perplexities = np.atleast_1d(np.asarray(perplexity, np.float64))
     if not (perplexities > 1).all():
-        raise ValueError(f"t-SNE: perplexity is above 1, got {made.perplexity!r}")
+        raise ValueError(f"t-SNE: perplexity is above 1, got {perplexity!r}")
     # Neighbours count to three times the perplexity.
     most = (count - 1) / 3
     if (perplexities > most).any():
@@ -64,24 +85,23 @@ def _check(problem: Problem) -> None:
             f"t-SNE: a perplexity of {perplexities.max():g} asks for {3 * perplexities.max():,.0f} neighbours, and "
             f"{count:,} points have {count - 1:,}; at most perplexity={int(most)}"
         )
-    if problem.dims > 2 and str(made.negative_gradient_method).lower() in ("fft", "interpolation"):
+    gradient = str(settings.get("negative_gradient_method", "")).lower()
+    if problem.dims > 2 and gradient in ("fft", "interpolation"):
         raise ValueError("t-SNE: the method 'fft' is for 2 dims; use negative_gradient_method='bh' for 3")
 
 
 def _run(problem: Problem, report: Report) -> Outcome:
     points = problem.points
-    settings = dict(problem.settings)
-    if (
-        isinstance(settings.get("initialization", "pca"), str)
-        and settings.get("initialization", "pca") == "pca"
-    ):
-        # At once, before neighbours are searched: where everything begins.
+    settings = {**DEFAULTS, **problem.settings}
+    of = settings["early_exaggeration_iter"] + settings["n_iter"]
+    if isinstance(settings["initialization"], str) and settings["initialization"] == "pca":
+        # At once, before the library is there and neighbours are searched: where everything begins.
         settings["initialization"] = _initial(points, problem.dims)
+    if isinstance(settings["initialization"], np.ndarray):
+        report(settings["initialization"], 0, of)
     made = _made(problem.dims, settings, callbacks_every_iters=EVERY, callbacks=[lambda *now: None])
-    of = made.early_exaggeration_iter + made.n_iter
-    if isinstance(made.initialization, np.ndarray):
-        report(made.initialization, 0, of)
-    embedding = made.prepare_initial(points)
+    near = _affinities(problem, made, report, of) if _is_exact(problem) else None
+    embedding = made.prepare_initial(points, near)
 
     done = 0
 
@@ -107,6 +127,42 @@ def _run(problem: Problem, report: Report) -> Outcome:
     return Outcome(np.asarray(embedding), axes=axes, iterations=of)
 
 
+def _is_exact(problem: Problem) -> bool:
+    """Whether neighbours are ours, all of them exact; what is asked for by another name is openTSNE's to find."""
+    settings = {**DEFAULTS, **problem.settings}
+    count, features = problem.points.shape
+    few = count * count * (features + SELECTING) <= EXACT
+    ours = settings["metric"] in METRICS and not {"metric_params", "knn_kwargs"} & settings.keys()
+    return ours and (settings["neighbors"] == "exact" or (settings["neighbors"] == "auto" and few))
+
+
+def _approximates(problem: Problem) -> str:
+    settings = {**DEFAULTS, **problem.settings}
+    searched = settings["neighbors"]
+    # Of fewer points openTSNE itself compares every pair.
+    all_pairs = searched == "exact" or (searched == "auto" and len(problem.points) < 1000)
+    exact = all_pairs or settings["metric"] == "precomputed" or _is_exact(problem)
+    return "" if exact else "neighbours found approximately"
+
+
+def _affinities(problem: Problem, made: Any, report: Report, of: int) -> Any:
+    """Return how near points are to their neighbours, which are searched for in pieces, to be held between two."""
+    points = problem.points
+    count = len(points)
+    k = min(count - 1, int(3 * np.max(made.perplexity)))
+    parts = []
+    for start in range(0, count, ROWS):
+        if isinstance(made.initialization, np.ndarray):
+            report(made.initialization, 0, of)
+        parts.append(all_neighbours(points, k, made.metric, of=np.arange(start, min(start + ROWS, count))))
+    indices, distances = (np.concatenate(one) for one in zip(*parts, strict=True))
+    return _AFFINITIES.MultiscaleMixture(
+        perplexities=made.perplexity,
+        knn_index=_NEIGHBOURS.PrecomputedNeighbors(indices, distances),
+        n_jobs=made.n_jobs,
+    )
+
+
 def _initial(points: Array, dims: int) -> Array:
     """Return the principal components, small enough to begin with."""
     positions = PCA(dims).fit_transform(points)
@@ -118,4 +174,6 @@ def _initial(points: Array, dims: int) -> Array:
     return scaled + np.random.default_rng(0).normal(0, 1e-6, scaled.shape)
 
 
-register("tsne", Method("t-SNE", _run, _check, lambda settings: 2, iterative=True))
+register(
+    "tsne", Method("t-SNE", _run, _check, lambda settings: 2, iterative=True, approximates=_approximates)
+)

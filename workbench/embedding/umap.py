@@ -35,6 +35,8 @@ OWN = ("n_components", "verbose", "tqdm_kwds", "densmap", "transform_mode", "uni
 """Settings of umap-learn that are not to be set: they are what this file is for."""
 MANY = 10_000
 """Above so many points fewer epochs are enough."""
+SEARCHED = 4096
+"""From so many points on umap-learn finds most neighbours, by NN-descent, and not all."""
 
 _building = threading.Lock()
 """Numba's own threads serve one caller at a time."""
@@ -68,6 +70,13 @@ def _check(problem: Problem, title: str) -> None:
         )
     if problem.settings.get("supervised"):
         _target(problem, title)
+
+
+def _approximates(problem: Problem) -> str:
+    settings = problem.settings
+    given = settings.get("metric") == "precomputed" or settings.get("precomputed_knn", (None,))[0] is not None
+    searched = len(problem.points) >= SEARCHED or bool(settings.get("force_approximation_algorithm"))
+    return "neighbours found approximately" if searched and not given else ""
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -263,6 +272,7 @@ def _offer(name: str, title: str, densmap: bool) -> None:
             lambda problem: _check(problem, title),
             lambda settings: 2,
             iterative=True,
+            approximates=_approximates,
         ),
     )
 

@@ -21,7 +21,7 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def facts_of(projection: Projection) -> str:
-    """Return chosen axes, steps, what was sampled and what was left out, in words; empty where there is nothing to say.
+    """Return chosen axes, steps, what was sampled, left out or not exact, in words; empty where none is to be told.
 
     >>> import numpy as np
     >>> facts_of(Projection("t-SNE", np.zeros((4, 2)), iteration=20, of=750, sampled=(4, 9)))
@@ -42,6 +42,8 @@ def facts_of(projection: Projection) -> str:
         parts.append(f"sampled: {some:,} of {all_:,} points")
     elif len(projection.missing):
         parts.append(f"{len(projection.missing):,} rows with NaN or infinite values left out")
+    if projection.approximate:
+        parts.append(projection.approximate)
     return " · ".join(parts)
 
 
