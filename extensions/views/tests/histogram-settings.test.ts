@@ -3,7 +3,7 @@ import { Scale } from '../src/common/scales';
 import { differences } from '../src/histogram/compare';
 import { arrange, dearness } from '../src/histogram/list';
 import { chosen, SettingsMenus } from '../src/histogram/menus';
-import { whyNoScale } from '../src/histogram/scale';
+import { ScaleFields, whyNoScale } from '../src/histogram/scale';
 import { steps } from '../src/histogram/values';
 import { inSight } from '../src/histogram/window';
 import type { ChooseEvent, ObserverDetail, ObserverRow } from '../src/protocol';
@@ -49,6 +49,28 @@ describe('what is chosen of an observer', () => {
 });
 
 describe('scale and zero point', () => {
+  it('are typed over while others arrive: what was selected stays selected', () => {
+    const fields = new ScaleFields(
+      () => Promise.resolve(),
+      () => {}
+    );
+    const label = fields.labelled('scale');
+    const input = label.querySelector('input')!;
+    document.body.append(label);
+    const detail = (scale: number): ObserverDetail =>
+      ({ id: 'a', settings, scale, zero_point: 3 }) as unknown as ObserverDetail;
+    fields.accept(detail(0.25));
+    input.focus();
+    input.select();
+    fields.accept(detail(0.246));
+    expect(input.value).toBe('0.246');
+    expect([input.selectionStart, input.selectionEnd]).toEqual([0, 5]);
+    input.setRangeText('0.2', 0, 5, 'end');
+    fields.accept(detail(0.2455));
+    expect(input.value).toBe('0.2');
+    label.remove();
+  });
+
   it('say why they are none', () => {
     expect(whyNoScale(0.1, 3)).toBe('');
     expect(whyNoScale(0, 3)).toContain('above 0');

@@ -9,6 +9,26 @@ function nameOf(element: Element): string {
   return [element.tagName, ...attributes.map(({ name, value }) => `${name}=${value}`)].sort().join(' ');
 }
 
+/** Whether an element has the focus: whether a person is in it. */
+export function hasFocus(element: Element): boolean {
+  // A widget may stand in a shadow root, whose focus the document does not name.
+  return (element.getRootNode() as Document | ShadowRoot).activeElement === element;
+}
+
+/** Writes into a field of text; of one that a person is in, what was selected stays so, to be typed over. */
+export function rewrite(field: HTMLInputElement, text: string): void {
+  if (field.value === text) {
+    return;
+  }
+  const { selectionStart, selectionEnd, value } = field;
+  const whole = value !== '' && selectionStart === 0 && selectionEnd === value.length;
+  field.value = text;
+  if (hasFocus(field)) {
+    const [start, end] = whole ? [0, text.length] : [selectionStart, selectionEnd];
+    field.setSelectionRange(start, end);
+  }
+}
+
 /** Keeps the focus in a view over what rebuilds its parts. */
 export class FocusKeeper {
   /** What had the focus and is not in the page at the moment: a later step of the rebuilding may bring it back. */

@@ -5,6 +5,7 @@ import { h, replace, setText } from '../common/dom';
 import { grouped } from '../common/numbers';
 import { button } from '../common/parts';
 import { bitmap } from '../common/raster';
+import { hasFocus } from '../common/focus';
 
 /** The stepper and the strip. */
 export class SampleStrip {
@@ -114,7 +115,7 @@ export class SampleStrip {
       return;
     }
     const sample = this.wanted ?? state.sample;
-    if (this.field.ownerDocument.activeElement !== this.field) {
+    if (!hasFocus(this.field)) {
       this.field.value = String(sample);
     }
     this.field.max = String(state.samples - 1);

@@ -3,6 +3,7 @@ import { h } from '../common/dom';
 import { exact, figure, parse } from '../common/numbers';
 import type { RangeControl } from './control';
 import type { End } from './ground';
+import { hasFocus, rewrite } from '../common/focus';
 
 /** The fields of the two ends. */
 export class RangeFields {
@@ -84,8 +85,8 @@ export class RangeFields {
         continue;
       }
       input.removeAttribute('aria-invalid');
-      if (document.activeElement !== input || input.value === input.dataset['shown']) {
-        input.value = text;
+      if (!hasFocus(input) || input.value === input.dataset['shown']) {
+        rewrite(input, text);
         input.dataset['shown'] = text;
       }
       input.title = exact(range[end]);

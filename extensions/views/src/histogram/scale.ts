@@ -3,6 +3,7 @@ import type { Answer } from '../host';
 import type { ObserverDetail, SetScaleEvent } from '../protocol';
 import { h } from '../common/dom';
 import { exact, figure, parse } from '../common/numbers';
+import { hasFocus, rewrite } from '../common/focus';
 
 type Part = 'scale' | 'zero point';
 
@@ -47,7 +48,7 @@ export class ScaleFields {
       if (other) {
         input.removeAttribute('aria-invalid');
       }
-      const typing = document.activeElement === input && input.value !== input.dataset['shown'];
+      const typing = hasFocus(input) && input.value !== input.dataset['shown'];
       if (!typing && input.getAttribute('aria-invalid') !== 'true') {
         this.write(input, part);
       }
@@ -58,7 +59,7 @@ export class ScaleFields {
     const { detail } = this;
     const text =
       part === 'scale' ? figure(detail?.scale) : String(detail?.zero_point ?? '').replace('-', '−');
-    input.value = text;
+    rewrite(input, text);
     input.dataset['shown'] = text;
   }
 

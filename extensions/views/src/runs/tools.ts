@@ -5,6 +5,7 @@ import { grouped } from '../common/numbers';
 import { button, Segments } from '../common/parts';
 import { Smoothing } from '../training/smoothing';
 import type { Over } from './across';
+import { hasFocus } from '../common/focus';
 
 type Page = RunsState['page'];
 
@@ -190,14 +191,14 @@ export class RunsTools {
     this.field.hidden = page === 'table';
     this.slider.max = String(Math.max(last_step, step ?? 0));
     this.latest.disabled = step === null;
-    if (!this.holds(this.slider)) {
+    if (!hasFocus(this.slider)) {
       this.slider.value = String(step ?? last_step);
     }
-    if (!this.holds(this.number)) {
+    if (!hasFocus(this.number)) {
       this.number.value = step === null ? '' : String(step);
       this.number.placeholder = grouped(last_step);
     }
-    if (!this.holds(this.field)) {
+    if (!hasFocus(this.field)) {
       this.field.value = pattern;
     }
   }
@@ -211,10 +212,6 @@ export class RunsTools {
   /** Lets go. */
   destroy(): void {
     clearTimeout(this.typing);
-  }
-
-  private holds(element: HTMLElement): boolean {
-    return (element.getRootNode() as Document | ShadowRoot).activeElement === element;
   }
 
   private turn(pages: number): void {

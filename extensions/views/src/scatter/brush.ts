@@ -2,6 +2,7 @@
 import { h } from '../common/dom';
 import { exact, figure, parse } from '../common/numbers';
 import { clamp } from '../common/scales';
+import { hasFocus } from '../common/focus';
 
 type Range = readonly [number, number];
 
@@ -180,7 +181,7 @@ export class Brush {
       handle.setAttribute('aria-valuenow', String(this.range[side]));
       handle.setAttribute('aria-valuetext', figure(this.range[side]));
       const field = this.fields[side]!;
-      if (document.activeElement !== field) {
+      if (!hasFocus(field)) {
         field.value = figure(this.range[side]);
         field.title = exact(this.range[side]);
         field.setAttribute('aria-invalid', 'false');

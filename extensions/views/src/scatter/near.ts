@@ -5,6 +5,7 @@ import { exact, figure, grouped } from '../common/numbers';
 import { button, Segments } from '../common/parts';
 import { numberOf, thumbnail } from './cloud';
 import { ownName, pointName, type Asks, type Part, type Scene } from './scene';
+import { hasFocus } from '../common/focus';
 
 type Metric = ScatterState['metric'];
 
@@ -72,7 +73,7 @@ export class Near implements Part {
     this.scene = scene;
     const { state, selected, now } = scene;
     this.metrics.set(now.metric);
-    if (document.activeElement !== this.k) {
+    if (!hasFocus(this.k)) {
       this.k.value = String(now.k);
       this.k.setAttribute('aria-invalid', 'false');
     }

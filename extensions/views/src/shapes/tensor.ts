@@ -11,6 +11,7 @@ import { clamp } from '../common/scales';
 import { RasterPane, type Pane } from './pane';
 import { LinePane } from './plot';
 import type { Act, Stage } from './stage';
+import { hasFocus } from '../common/focus';
 
 const MOST_VALUES = 1 << 26;
 
@@ -294,7 +295,7 @@ export class TensorPicture implements Act<TensorState> {
     if (range && field && shown) {
       range.value = String(index);
       // Not over what is being typed.
-      if (document.activeElement !== field) {
+      if (!hasFocus(field)) {
         field.value = String(index);
       }
       setText(shown, last > index ? `${index}–${last}` : `of ${slider.dim.size}`);

@@ -6,6 +6,7 @@ import { button, Segments } from '../common/parts';
 import { runColour } from './lines';
 import { Smoothing } from './smoothing';
 import type { Steps } from './window';
+import { hasFocus } from '../common/focus';
 
 const USUAL = 0.9;
 
@@ -121,7 +122,7 @@ export class Tools {
     ] as const) {
       field.min = String(all.low);
       field.max = String(all.high);
-      if (document.activeElement !== field) {
+      if (!hasFocus(field)) {
         field.value = String(value);
       }
     }
