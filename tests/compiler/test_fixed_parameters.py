@@ -154,3 +154,77 @@ def test_what_making_a_program_takes_is_not_what_a_row_takes(x: wb.Tensor) -> No
         taken.append(costs["gradients"].bytes)
     assert taken[0] < 1.5 * taken[1]
     assert max(one.inputs[0][0] for one in programs(fast)) == 39  # all but the first, which was measured
+
+
+def saved(function: Any) -> tuple[tuple[str, ...], int]:
+    (backward,) = [one for one in programs(function) if one.half == "backward"]
+    return backward.saved, backward.saved_bytes
+
+
+def gradient_of(function: Any, x: wb.Tensor) -> Any:
+    given = x.detach().requires_grad_()
+    with parameters_fixed():
+        function(given).sum().backward()
+    assert given.grad is not None
+    return given.grad.numpy()
+
+
+def test_of_rectified_values_a_byte_each_is_kept() -> None:
+    """Unless their own numbers are read, or they are what is returned and there anyway."""
+    first, second = nn.Conv2d(3, 16, 3, padding=1), nn.Conv2d(16, 16, 3, padding=1)
+
+    def masked(a: Any) -> Any:
+        return second(first(a).relu()).relu().mean((2, 3))
+
+    def read(a: Any) -> Any:
+        y = first(a).relu()
+        return (y * y).mean((2, 3))
+
+    def returned(a: Any) -> Any:
+        return second(first(a).relu() + 1).relu()
+
+    x = wb.from_numpy(np.random.default_rng(2).standard_normal((2, 3, 6, 5), np.float32))
+    count = 2 * 16 * 6 * 5
+    for function, names, size in (
+        (masked, ("relu_blocks", "relu_1_blocks"), 2 * count),
+        (read, ("relu",), 4 * count),
+        (returned, ("relu_blocks", "relu_1"), 5 * count),
+    ):
+        fast = wb.compile(function, fullgraph=True)
+        np.testing.assert_allclose(gradient_of(fast, x), gradient_of(function, x), rtol=1e-4, atol=1e-5)
+        assert set(saved(fast)[0]) == set(names)
+        assert saved(fast)[1] == size
+
+
+def test_masks_let_through_what_rectifiers_do() -> None:
+    """NaN goes through, of an infinite gradient nothing does where the value is 0, and zeros of either sign block."""
+    layer = nn.Linear(6, 6, bias=False)
+    with wb.no_grad():
+        layer.weight.copy_(wb.eye(6))
+    x = wb.tensor([[np.nan, 1.0, 0.0, -0.0, -3.0, 2.0]])
+    scale = wb.tensor([1.0, np.inf, np.inf, np.inf, np.inf, 3.0])
+
+    def function(a: Any) -> Any:
+        return (layer(a).relu() @ layer.weight) * scale
+
+    expected, found = gradient_of(function, x), gradient_of(wb.compile(function), x)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    plain = wb.tensor([[0.5, 1.0, 0.0, -0.0, -3.0, 2.0]])
+
+    def elementwise(a: Any) -> Any:
+        return ((a * 2).relu() * 1).cumsum(1) * scale
+
+    fast = wb.compile(elementwise, fullgraph=True)
+    np.testing.assert_array_equal(gradient_of(fast, plain), gradient_of(elementwise, plain))
+
+
+def test_a_row_costs_what_programs_work_in_too(x: wb.Tensor) -> None:
+    """It is there before it is measured, since programs keep it, and grows with the rows."""
+    fast = wb.compile(network())
+    for _ in range(2):
+        IntegratedGradients(fast).attribute(x, target=2)
+    ((cost,),) = [one.values() for one in evaluation._MEASURED[fast].values()]
+    worked_in = wb.compiler.explain(fast).working_bytes([(1, 3, 16, 16)])
+    assert worked_in == max(one.planned_bytes for one in programs(fast) if one.inputs[0][0] == 1) > 0
+    assert cost.bytes > worked_in
+    assert wb.compiler.explain(fast).working_bytes([(1234, 3, 16, 16)]) == 0

@@ -7,7 +7,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -296,10 +296,15 @@ class Evaluation:
             start = stop
 
     def _measure(self, make: Make, run: Run, kind: str) -> tuple[Batch, Cost]:
-        if getattr(self.forward, "_prepares", False):
+        prepares = getattr(self.forward, "_prepares", False)
+        if prepares:
             # What is compiled is made in the first call, and that takes more than all that follow.
             _batch(make, run, 0, 1)
         batch, cost = measured(lambda: _batch(make, run, 0, 1), 1)
+        if prepares:
+            # What its programs work in was there before, and grows with the rows.
+            shapes = [(1, *value.shape[1:]) for value in self.question.inputs]
+            cost = replace(cost, bytes=cost.bytes + self.forward._working_bytes(shapes))  # type: ignore[attr-defined]
         self._costs()[kind] = cost
         return batch, cost
 

@@ -6,7 +6,7 @@ import functools
 import os
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.compiler.backends import backend_called
@@ -104,6 +104,9 @@ class CompiledModule(Module):
     _orig_mod: Any
     """What was compiled. Programs look here for it."""
 
+    def _working_bytes(self, shapes: Sequence[tuple[int, ...]]) -> int:
+        return Report.of(self._compiled).working_bytes(shapes)
+
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         return self._compiled(inputs, keywords)
 
@@ -158,6 +161,9 @@ class CompiledFunction:
         functools.update_wrapper(self, function)
         self.compiled = Compiled(function, function, fullgraph, backend, precision)
         self._bound: weakref.WeakKeyDictionary[Any, CompiledFunction] = weakref.WeakKeyDictionary()
+
+    def _working_bytes(self, shapes: Sequence[tuple[int, ...]]) -> int:
+        return Report.of(self.compiled).working_bytes(shapes)
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         """Call the function."""

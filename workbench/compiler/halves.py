@@ -16,7 +16,7 @@ from workbench.graph.ir import Graph
 from workbench.graph.passes.dead_code import dead_code
 from workbench.graph.types import TensorType
 
-__all__ = ["Halves", "halved"]
+__all__ = ["Halves", "halved", "leading_to"]
 
 _CHEAP = frozenset({
     ops.add, ops.sub, ops.mul, ops.neg, ops.relu, ops.hardtanh, ops.abs, ops.where, ops.clone, ops.eq, ops.ne, ops.lt,
@@ -45,10 +45,11 @@ class Halves:
     """Names of the values that the backward graph computes again."""
 
 
-def halved(joint: Graph, saved: Iterable[str] | None = None) -> Halves:
+def halved(joint: Graph, saved: Iterable[str] | None = None, early: Iterable[str] = ()) -> Halves:
     """Part a graph that returns ``(result, {name: gradient})``.
 
-    With `saved` that is what is kept, by the names in the graph. Raises `GraphError` where that does not suffice.
+    With `saved` that is what is kept, by the names in the graph. Values called `early` are computed with the result,
+    though it is the gradients that read them. Raises `GraphError` where that does not suffice.
 
     >>> import workbench as wb
     >>> from workbench.graph.passes.differentiate import joined
@@ -59,8 +60,13 @@ def halved(joint: Graph, saved: Iterable[str] | None = None) -> Halves:
     """
     result, gradients = joint.outputs
     givens = set(joint.given())
-    kept = [*values_in(result), *joint.updates.values()]
-    forward = _leading_to(kept, givens)
+    names = set(early)
+    kept = [
+        *values_in(result),
+        *joint.updates.values(),
+        *[one for one in joint.values() if one.name in names],
+    ]
+    forward = leading_to(kept, givens)
     choice = _Choice(joint, forward, set(values_in(result)))
     if saved is None:
         choice.choose(list(values_in(gradients)))
@@ -72,7 +78,7 @@ def halved(joint: Graph, saved: Iterable[str] | None = None) -> Halves:
     )  # fmt: skip
 
 
-def _leading_to(values: Iterable[Value], known: set[Value]) -> set[Node]:
+def leading_to(values: Iterable[Value], known: set[Value]) -> set[Node]:
     """Return the nodes that values are computed by."""
     found: set[Node] = set()
     waiting = list(values)

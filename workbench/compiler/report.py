@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,6 +110,13 @@ class Report:
     """Which ops the passes put together, and how often: each time one step does them all."""
     graphs: tuple[Graph, ...] = field(default=(), repr=False)
     """What was compiled, after all passes: ``wb.widgets.graph(report.graphs[0])`` draws it."""
+
+    def working_bytes(self, shapes: Sequence[tuple[int, ...]]) -> int:
+        """Return what programs whose first arguments have these shapes work in, which is kept between calls."""
+        asked = tuple(shapes)
+        return max(
+            (one.planned_bytes for one in self.programs if one.inputs[: len(asked)] == asked), default=0
+        )
 
     @classmethod
     def of(cls, compiled: Any) -> Report:

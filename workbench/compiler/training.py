@@ -23,6 +23,7 @@ from workbench.compiler.chain_groups import fuse_chains
 from workbench.compiler.groups import fuse_layers
 from workbench.compiler.halves import Halves, bytes_of, halved
 from workbench.compiler.lowering import NotLowered, Plan, as_ops, lowered
+from workbench.compiler.masks import with_masks
 from workbench.compiler.rules import rule_of
 from workbench.core.dispatch import enable_grad, grad_enabled
 from workbench.core.inplace import overwrite
@@ -70,8 +71,10 @@ class Trained:
         made = joined(graph, self.wanted)
         self.asks = made.asks
         """For each tensor of the result that can have a gradient, whether one goes on from it."""
-        self.joint = _simplified(made)
-        halves = halved(self.joint)
+        self.fixed = fixed
+        """Whether parameters are what they are: the gradients are those of arguments alone."""
+        self.joint, masks = self._with_masks(made)
+        halves = halved(self.joint, early=masks)
         self.saved = halves.saved
         self.forward = halves.forward
         # Where weights do not learn, what follows a convolution is done in its step: nothing else reads its result.
@@ -95,6 +98,11 @@ class Trained:
         return _Backward(
             halves.backward, fuse_chains(halves.backward), joint, halves.saved, halves.again, zeros
         )
+
+    def _with_masks(self, made: Joined) -> tuple[Graph, tuple[str, ...]]:
+        joint = _simplified(made)
+        # Where weights learn most of what is rectified is kept for their gradients.
+        return with_masks(joint) if self.fixed else (joint, ())
 
     def _name_places(self) -> None:
         """Say where what is recorded lies: arguments, parameters, what is saved; and which of it the gradient reads."""
@@ -294,8 +302,8 @@ class Trained:
         try:
             # A gradient runs with nothing recorded.
             with enable_grad():
-                joint = _simplified(joined(self.graph, self.wanted, goes_on))
-            return self._backward(joint, halved(joint, self.saved))
+                joint, masks = self._with_masks(joined(self.graph, self.wanted, goes_on))
+            return self._backward(joint, halved(joint, self.saved, masks))
         except GraphError:
             # More would have to be kept than is: zeros in the place of what does not arrive.
             every = next(iter(self.backwards.values()))

@@ -163,7 +163,8 @@ int Program::average_pool_gradient(int gradient, const Dims& input, const Dims& 
     // As the gradient lies, so does what it is of. oneDNN has code of its own for some windows only: not for whole planes.
     gradient = in_images(gradient);
     const Images from = images_of(gradient);
-    const int made = add_slot(alike(gradient, input), true);
+    // Averages of whole planes lie in any order at once: what comes behind had better take that of what else it is given.
+    const int made = add_slot(alike(gradient, input), result[2] * result[3] > 1);
     const PoolPlane plane{input[2], input[3], from.channels, result[3], kernel[0], kernel[1], stride[0], stride[1], padding[0], padding[1],
                           1, 1};
     const std::int64_t high = result[2], row = result[3] * from.channels, image = input[2] * input[3] * from.channels;
