@@ -100,3 +100,45 @@ def test_a_damaged_log_gives_what_tensorboard_finds_in_it(tmp_path: Path) -> Non
     log = wb.tensorboard.open(tmp_path)
     assert log.scalars()[".", "loss"].steps.tolist() == [one.step for one in told(tmp_path).Scalars("loss")]
     assert len(log.problems) == 1
+
+
+def test_tensorboard_reads_our_meshes_and_points(tmp_path: Path) -> None:
+    plugin = pytest.importorskip("tensorboard.plugins.projector.projector_plugin")
+    meshes = pytest.importorskip("tensorboard.plugins.mesh.metadata")
+    points = np.random.default_rng(0).standard_normal((9, 4)).astype(np.float32)
+    words = wb.embedding.word_vectors([f"word {i}" for i in range(9)], points)
+    with wb.tensorboard.SummaryWriter(tmp_path) as writer:
+        writer.add_mesh("alone", wb.zeros(1, 4, 3))
+        writer.add_mesh("whole", wb.zeros(1, 4, 3), wb.zeros(1, 4, 3), wb.zeros(1, 2, 3))
+        writer.add_embedding(words, tag="layer/1")
+    wb.tensorboard.projector.write(words, tmp_path, "raw", raw=True)
+    found = told(tmp_path)
+    for tag, parts in (("alone_1", [1]), ("whole_2", [1, 2, 3])):
+        about = meshes.parse_plugin_metadata(found.SummaryMetadata(tag).plugin_data.content)
+        assert about.components == meshes.get_components_bitmask(parts) and about.json_config == "{}"
+    config = plugin.ProjectorConfig()
+    plugin.text_format.Parse((tmp_path / "projector_config.pbtxt").read_text(), config)
+    layer, raw = config.embeddings
+    assert (layer.tensor_name, raw.tensor_name) == ("layer/1", "raw")
+    files = [plugin._rel_to_abs_asset_path(one.tensor_path, str(tmp_path / "x")) for one in (layer, raw)]
+    np.testing.assert_array_equal(plugin._read_tensor_tsv_file(files[0]), points)
+    with pytest.raises(UnicodeDecodeError):  # by which TensorBoard knows raw values
+        plugin._read_tensor_tsv_file(files[1])
+    np.testing.assert_array_equal(plugin._read_tensor_binary_file(files[1], raw.tensor_shape), points)
+    assert (tmp_path / layer.metadata_path).read_text().splitlines() == list(words.names)
+
+
+def test_points_of_both_writers_are_read_alike_whatever_the_tag(tmp_path: Path) -> None:
+    from torch.utils.tensorboard import SummaryWriter
+
+    points = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
+    labels = ["a", "b", "c", "d"]
+    with wb.tensorboard.SummaryWriter(tmp_path / "ours") as ours:
+        ours.add_embedding(wb.tensor(points), labels, tag="layer/1 %")
+    with SummaryWriter(str(tmp_path / "theirs")) as theirs:
+        theirs.add_embedding(torch.tensor(points), labels, tag="layer/1 %")
+    found = wb.tensorboard.open(tmp_path).embeddings()
+    assert list(found) == ["ours/layer/1 %", "theirs/layer/1 %:00000"]
+    for one in found.values():
+        np.testing.assert_array_equal(one.vectors, points)
+        assert one.labels == tuple(labels)

@@ -127,7 +127,7 @@ def test_everything_that_is_written_is_read_back(tmp_path: Path) -> None:
         {"run": "run/first", "rate": 0.1, "name": "a", "big": True, "n": 3.0, "best": pytest.approx(0.9)}
     ]
     assert log.embeddings()["run/points"].labels == ("x", "y\t<b>", "z")
-    assert run.left_out == {"custom_scalars": 1}
+    assert run.left_out == {} and log.custom_scalars == {"mine": {"both": ["Multiline", ["a", "b"]]}}
     shown = log._repr_mimebundle_()["text/html"]
     assert "<b>bold" not in shown and ">run<" in shown
 

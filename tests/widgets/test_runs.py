@@ -315,6 +315,20 @@ def test_a_damaged_log_says_so_and_draws_the_rest(tmp_path: Path) -> None:
     assert len(state.problems) == 1 and "this record takes" in state.problems[0]
 
 
+def test_what_no_view_draws_is_told_with_the_reason(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_scalar("x", 1.0, 0)
+        writer.add_mesh("m", wb.zeros(1, 3, 3), global_step=0)
+    log = wb.tensorboard.open(tmp_path)
+    state, _ = drawn(RunsModel(log))
+    assert state.problems == ["left out: 1 mesh (no view draws them, TensorBoard does)"]
+    path = next(tmp_path.glob("*tfevents*"))
+    path.write_bytes(path.read_bytes() + b"\x01")
+    log.refresh()
+    damaged, left_out = drawn(RunsModel(log))[0].problems
+    assert "ends within the head of a record" in damaged and left_out == state.problems[0]
+
+
 def test_a_log_in_a_cell_is_this_view(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.widgets.base.bundle", lambda view: "export default {}")
     log = wb.tensorboard.open(folder)

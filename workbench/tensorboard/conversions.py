@@ -6,16 +6,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from tensorboardX import summary
 from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
+from tensorboardX.proto.plugin_mesh_pb2 import MeshPluginData
 from tensorboardX.utils import figure_to_image
 
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of
 from workbench.embedding import Embedding
+from workbench.embedding.thumbnails import as_images
 from workbench.tensor import Tensor
 from workbench.tensor.interchange import plain
+from workbench.tensorboard.projector_metadata import given_names
 
-__all__ = ["array", "embedding", "figures", "number", "picture", "pixels", "setting", "tell_domains"]
+__all__ = [
+    "array",
+    "embedding",
+    "figures",
+    "mesh",
+    "number",
+    "picture",
+    "pixels",
+    "setting",
+    "tell_domains",
+    "text",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -115,14 +130,83 @@ def tell_domains(made: Any, domains: Mapping[str, Sequence[Any]]) -> None:
     data.content = told.SerializeToString()
 
 
+def text(tag: str, value: Any) -> str:
+    """Return the text that is written; raises TypeError where it is something else."""
+    if not isinstance(value, str):
+        raise TypeError(
+            f"text {tag!r} is a str, got {type(value).__name__}; str(...) makes one of it, add_scalar takes numbers"
+        )
+    return value
+
+
+def mesh(tag: str, vertices: Any, colors: Any, faces: Any, settings: Mapping[str, Any] | None) -> Any:
+    """Return the summary of surfaces; raises DimensionError where the parts of one do not go together."""
+    parts = {
+        name: None if one is None else array(one)
+        for name, one in (("vertices", vertices), ("colors", colors), ("faces", faces))
+    }
+    batch = len(array(vertices)) if array(vertices).ndim else 0
+    for name, part in parts.items():
+        if part is not None and (part.ndim != 3 or part.shape[2] != 3 or len(part) != batch):
+            raise DimensionError(
+                f"mesh {tag!r}: {name} are [N, {name if name == 'faces' else 'vertices'}, 3], one N for all, got "
+                f"{list(part.shape)}; wb.unsqueeze(..., 0) makes a batch of one",
+                op="add_mesh",
+            )
+    made = summary.mesh(tag, parts["vertices"], parts["colors"], parts["faces"], dict(settings or {}))
+    # TensorBoard waits for all parts unless it is told which there are; tensorboardX leaves that field (7) away.
+    kinds = {"vertices": MeshPluginData.VERTEX, "faces": MeshPluginData.FACE, "colors": MeshPluginData.COLOR}
+    there = sum(1 << kinds[name] for name, part in parts.items() if part is not None)
+    for value in made.value:
+        value.metadata.plugin_data.content += bytes((7 << 3, there))
+    return made
+
+
 def embedding(
     mat: Any, metadata: Sequence[Any] | None, images: Any, header: Sequence[str] | None
 ) -> Embedding:
-    """Return points with what is known of them."""
-    if isinstance(mat, Embedding):
+    """Return points with what is known of them; of an `Embedding` that, and what is given beside it.
+
+    Raises ValueError where both have labels, pictures or columns of one name.
+    """
+    labels, columns, label_name = _told(metadata, header)
+    if not isinstance(mat, Embedding):
+        return Embedding(
+            mat, labels=labels, metadata=columns or None, images=images, label_name=label_name or "label"
+        )
+    if labels is None and not columns and images is None:
         return mat
-    if header is None:
-        return Embedding(mat, labels=metadata, images=images)
+    twice = [
+        *(["labels"] if labels is not None and mat.labels is not None else []),
+        *(["pictures"] if images is not None and mat.thumbnails is not None else []),
+        *(f"a column {name!r}" for name in columns if name in mat.columns),
+    ]
+    if twice:
+        raise ValueError(
+            f"add_embedding: the embedding has {' and '.join(twice)}, and others are given beside it; leave one away"
+        )
+    kept = mat.thumbnails
+    made = Embedding(
+        mat.vectors,
+        mat.labels if labels is None else labels,
+        names=given_names(mat),
+        metadata={**mat.columns, **columns},
+        images=images if kept is None else as_images(kept),
+        label_name=label_name if labels is not None and label_name else mat.label_name,
+        title=mat.title,
+    )
+    made.bookmarks = mat.bookmarks
+    return made
+
+
+def _told(
+    metadata: Sequence[Any] | None, header: Sequence[str] | None
+) -> tuple[Any, dict[str, list[Any]], str]:
+    """Return labels, columns and what labels are called, of what `add_embedding` is told."""
+    if not header:
+        return metadata, {}, ""
+    if len(set(header)) != len(header):
+        raise ValueError(f"metadata_header names a column twice: {', '.join(map(str, header))[:200]}")
     rows = [list(row) for row in metadata or ()]
     if any(len(row) != len(header) for row in rows):
         wrong = next(i for i, row in enumerate(rows) if len(row) != len(header))
@@ -131,6 +215,5 @@ def embedding(
             op="add_embedding",
         )
     columns = {name: [row[i] for row in rows] for i, name in enumerate(header)}
-    first = next(iter(columns), None)
-    labels = None if first is None else columns.pop(first)
-    return Embedding(mat, labels=labels, metadata=columns or None, images=images)
+    label_name = next(iter(columns))
+    return columns.pop(label_name), columns, label_name

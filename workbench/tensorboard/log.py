@@ -12,6 +12,8 @@ from workbench.base import events, renderer_lookup
 from workbench.base.dims import near_miss
 from workbench.embedding import Embedding
 from workbench.tensorboard import projector
+from workbench.tensorboard.left_out import notes
+from workbench.tensorboard.projector_config import CONFIG
 from workbench.tensorboard.run import Run
 from workbench.tensorboard.series import Series
 
@@ -82,6 +84,41 @@ class Log:
         """One sentence for each part that could not be read, with the file and the place in it."""
         return [one for run in self.runs.values() for one in run.problems]
 
+    @property
+    def notes(self) -> list[str]:
+        """One sentence for each kind of what the view of runs does not draw, with the reason."""
+        with self.lock:
+            counts: dict[str, int] = {}
+            for run in self.runs.values():
+                for kind, count in run.left_out.items():
+                    counts[kind] = counts.get(kind, 0) + count
+            found = notes(counts, sum(map(len, self.custom_scalars.values())))
+        if not self.runs and self._configs():
+            found.append("there are no runs, only points for the projector: log.projector() draws them")
+        return found
+
+    @property
+    def custom_scalars(self) -> dict[str, dict[str, list[Any]]]:
+        """Layouts of custom charts, those of all runs together: ``{category: {title: [kind, tags]}}``.
+
+        It is what `SummaryWriter.add_custom_scalars` takes. No view draws them; `scalars` has their numbers. Where two
+        runs have a chart of one title, that of the first is kept, as in TensorBoard.
+
+        >>> import tempfile, workbench as wb
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with wb.tensorboard.SummaryWriter(folder) as writer:
+        ...         writer.add_custom_scalars({"errors": {"both": ["Multiline", ["train", "test"]]}})
+        ...     wb.tensorboard.open(folder).custom_scalars
+        {'errors': {'both': ['Multiline', ['train', 'test']]}}
+        """
+        found: dict[str, dict[str, list[Any]]] = {}
+        for run in self.runs.values():
+            for category, charts in run.custom_scalars.items():
+                together = found.setdefault(category, {})
+                for title, (kind, tags) in charts.items():
+                    together.setdefault(title, [kind, list(tags)])
+        return found
+
     def scalars(self, tags: str = "", runs: str = "") -> dict[tuple[str, str], Series]:
         """Return by run and tag the numbers of those whose names have something that these patterns match.
 
@@ -115,11 +152,16 @@ class Log:
         """
         root = self.folder.parent if self.folder.is_file() else self.folder
         found: dict[str, Embedding] = {}
-        for config in sorted(root.rglob(projector.CONFIG)):
+        for config in self._configs():
             place = config.parent.relative_to(root).as_posix()
             for name, embedding in projector.read(config.parent).items():
                 found[name if place == "." else f"{place}/{name}"] = embedding
         return found
+
+    def _configs(self) -> list[Path]:
+        """Return where points for the projector are."""
+        root = self.folder.parent if self.folder.is_file() else self.folder
+        return sorted(path for path in root.rglob(CONFIG) if path.is_file())
 
     def projector(self, name: str = "") -> Embedding:
         """Return the points that were written for the projector under `name`, the only ones where none is given.
@@ -129,9 +171,7 @@ class Log:
         """
         found = self.embeddings()
         if not found:
-            raise FileNotFoundError(
-                f"{self.folder} holds no points for the projector: no {projector.CONFIG} in it"
-            )
+            raise FileNotFoundError(f"{self.folder} holds no points for the projector: no {CONFIG} in it")
         if not name and len(found) > 1:
             raise ValueError(f"log.projector: there are {', '.join(map(repr, found))}; say which")
         name = name or next(iter(found))
@@ -147,10 +187,12 @@ class Log:
     def __repr__(self) -> str:
         values = sum(len(series) for run in self.runs.values() for series in run.scalars.values())
         tags = {tag for run in self.runs.values() for tag in run.scalars}
-        return (
-            f"<log {str(self.folder)!r}: {len(self.runs)} runs, {len(tags)} scalars of {values:,} values"
-            + (f", {len(self.problems)} problems>" if self.problems else ">")
-        )
+        parts = [f"{len(self.runs)} runs, {len(tags)} scalars of {values:,} values"]
+        if points := len(self._configs()):
+            parts.append(f"points for the projector in {points} {'folder' if points == 1 else 'folders'}")
+        if self.problems:
+            parts.append(f"{len(self.problems)} problems")
+        return f"<log {str(self.folder)!r}: {'; '.join([', '.join(parts), *self.notes])}>"
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         return renderer_lookup.mimebundle(self)
@@ -167,11 +209,15 @@ def open(logdir: str | Path) -> Log:
     """Read the log in a folder (and below), or one event file, of TensorBoard's, whoever wrote it.
 
     What is damaged is told in `Log.problems`, what a program is still writing is read by `Log.refresh`. Sound and
-    meshes are counted and not read. Raises FileNotFoundError where there is no folder, or no event file in it.
+    meshes are counted and not read, for no view plays or draws them: `Log.notes` says how many. A folder that has only
+    points for the projector is a log without runs. Raises FileNotFoundError where there is no folder, or neither event
+    files nor points in it.
     """
     log = Log(logdir)
-    if not log.runs:
-        raise FileNotFoundError(f"{log.folder} holds no TensorBoard log: no file in it is called {PATTERN}")
+    if not log.runs and not log._configs():
+        raise FileNotFoundError(
+            f"{log.folder} holds no TensorBoard log: no file in it is called {PATTERN} or {CONFIG}"
+        )
     return log
 
 

@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 from tensorboardX.proto.event_pb2 import Event, SessionLog
+from tensorboardX.proto.layout_pb2 import Layout
 from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
+from tensorboardX.proto.plugin_mesh_pb2 import MeshPluginData
 
 from workbench.tensorboard.layouts import scalars
+from workbench.tensorboard.left_out import notes
 from workbench.tensorboard.records import Block, blocks
 from workbench.tensorboard.series import (
     Histogram,
@@ -48,8 +51,9 @@ class Run:
     """What was written into one folder, by tag.
 
     `scalars`, `histograms`, `images`, `texts` and `pr_curves` hold what TensorBoard shows under these names;
-    `hyperparameters` what `add_hparams` was told, `graph` the bytes of a ``GraphDef``; `left_out` counts what is read
-    by nothing here (sound, meshes), by the kind of summary.
+    `hyperparameters` what `add_hparams` was told, `custom_scalars` what `add_custom_scalars` was, `graph` the bytes of
+    a ``GraphDef``; `left_out` counts what is read by nothing here (sound, meshes), by the kind of summary, and `notes`
+    says why.
     """
 
     name: str
@@ -60,6 +64,7 @@ class Run:
     texts: dict[str, Texts] = field(default_factory=dict)
     pr_curves: dict[str, PrecisionRecall] = field(default_factory=dict)
     hyperparameters: dict[str, float | str | bool] = field(default_factory=dict)
+    custom_scalars: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     graph: bytes = field(default=b"", repr=False)
     left_out: dict[str, int] = field(default_factory=dict)
     _files: dict[Path, _File] = field(default_factory=dict, repr=False)
@@ -70,6 +75,11 @@ class Run:
     def problems(self) -> list[str]:
         """One sentence for each part that could not be read, with the file and the place in it."""
         return [one for file in self._files.values() for one in (*file.problems, file.waiting) if one]
+
+    @property
+    def notes(self) -> list[str]:
+        """One sentence for each kind of what is left out, with the reason."""
+        return notes(self.left_out, sum(map(len, self.custom_scalars.values())))
 
     def read(self, files: Iterable[Path]) -> bool:
         """Read what was added to `files` since the last time; say whether anything is new.
@@ -89,6 +99,7 @@ class Run:
         for one in (self.scalars, self.histograms, self.images, self.texts, self.pr_curves, self.left_out):
             one.clear()
         self.hyperparameters.clear()
+        self.custom_scalars.clear()
         self._files.clear()
         self._plugins.clear()
         self.graph = b""
@@ -178,6 +189,12 @@ class Run:
             place = Place(file.path, block.offset + start, size, number)
             try:
                 self._value(event, value, place, record, single)
+            # What a plugin is told is a message of its own, and may be none though the event is one.
+            except DecodeError:
+                file.problems.append(
+                    f"{file.path}, {value.tag!r} at step {event.step}: what it says for "
+                    f"{self._plugins.get(value.tag, '')!r} is damaged, it is left out"
+                )
             except ValueError as error:
                 file.problems.append(f"{file.path}, {value.tag!r} at step {event.step}: {error}")
 
@@ -195,6 +212,8 @@ class Run:
             if self._plugins[tag] == "hparams":
                 self._hyperparameters(value.metadata.plugin_data.content)
                 return
+            if self._plugins[tag] == "mesh" and _is_part(value.metadata.plugin_data.content):
+                self._plugins[tag] = _PART
         kind = value.WhichOneof("value")
         if kind == "tensor":
             kind = self._plugins.get(tag, "tensor")
@@ -206,23 +225,39 @@ class Run:
             single.setdefault(tag, []).append((record, event.step, number, event.wall_time))
         elif take is not None:
             take(self, tag, event, value, place)
-        elif kind is not None:
+        elif kind is not None and kind != _PART:
             self.left_out[kind] = self.left_out.get(kind, 0) + 1
 
     def _hyperparameters(self, content: bytes) -> None:
         told = HParamsPluginData()
         told.ParseFromString(content)
         # By name: in the message they have another order each time.
+        wrong = []
         for name, value in sorted(told.session_start_info.hparams.items(), key=itemgetter(0)):
             kind = value.WhichOneof("kind")
-            self.hyperparameters[name] = getattr(value, kind) if kind and kind != "null_value" else ""
+            if kind in ("number_value", "string_value", "bool_value"):
+                self.hyperparameters[name] = getattr(value, kind)
+            elif kind in (None, "null_value"):
+                self.hyperparameters[name] = ""
+            else:
+                wrong.append(repr(name))
+        if wrong:
+            raise ValueError(
+                f"hyperparameter {', '.join(wrong)} is no text, number or truth value; it is left out"
+            )
 
     def _histogram(self, tag: str, event: Any, value: Any, place: Place) -> None:
         if value.WhichOneof("value") == "histo":
             found = _of_message(value.histo)
         else:
-            rows = array_of(value.tensor).astype(np.float64).reshape(-1, 3)
-            found = Histogram(np.append(rows[:, 0], rows[-1:, 1]), rows[:, 2])
+            bins = array_of(value.tensor).astype(np.float64)
+            if bins.size % 3:
+                raise ValueError(
+                    f"a histogram has rows of left, right and count, not shape {list(bins.shape)}"
+                )
+            rows = bins.reshape(-1, 3)
+            edges = np.append(rows[:, 0], rows[-1:, 1]) if len(rows) else np.zeros(1)
+            found = Histogram(edges, rows[:, 2])
         series = self.histograms.setdefault(tag, Histograms())
         series.steps.append(event.step)
         series.times.append(event.wall_time)
@@ -237,6 +272,10 @@ class Run:
         series.places.append(place)
 
     def _text(self, tag: str, event: Any, value: Any, place: Place) -> None:
+        if value.tensor.dtype != _STRINGS and not value.tensor.string_val:
+            raise ValueError(
+                f"a text is a tensor of strings, not of TensorFlow's type number {value.tensor.dtype}"
+            )
         series = self.texts.setdefault(tag.removesuffix("/text_summary"), Texts())
         series.steps.append(event.step)
         series.times.append(event.wall_time)
@@ -253,6 +292,28 @@ class Run:
         series.times.append(event.wall_time)
         series.values.append(rows)
 
+    def _layout(self, tag: str, event: Any, value: Any, place: Place) -> None:
+        """Take in a layout of custom charts; the last that a run has counts, as in TensorBoard."""
+        if not value.tensor.string_val:
+            raise ValueError("a layout of custom charts has no bytes")
+        told = Layout()
+        told.ParseFromString(value.tensor.string_val[0])
+        layout: dict[str, dict[str, list[Any]]] = {}
+        for category in told.category:
+            charts = layout.setdefault(category.title, {})
+            for chart in category.chart:
+                if chart.WhichOneof("content") == "margin":
+                    lines = [tag for one in chart.margin.series for tag in (one.value, one.lower, one.upper)]
+                    charts[chart.title] = ["Margin", lines]
+                else:
+                    charts[chart.title] = ["Multiline", list(chart.multiline.tag)]
+        self.custom_scalars = layout
+
+
+_STRINGS = 7
+"""TensorFlow's number of the type of texts."""
+_PART = "part of a mesh"
+"""Faces and colours: they belong to a mesh that is counted."""
 
 _TAKERS: dict[str | None, Callable[[Run, str, Any, Any, Place], None]] = {
     "histo": Run._histogram,
@@ -261,8 +322,16 @@ _TAKERS: dict[str | None, Callable[[Run, str, Any, Any, Place], None]] = {
     "images": Run._picture,
     "text": Run._text,
     "pr_curves": Run._curve,
+    "custom_scalars": Run._layout,
 }
 """Who takes in a value, by the kind of summary."""
+
+
+def _is_part(content: bytes) -> bool:
+    """Say whether a mesh's tensor holds something else than its points."""
+    told = MeshPluginData()
+    told.ParseFromString(content)
+    return bool(told.content_type in (MeshPluginData.FACE, MeshPluginData.COLOR))
 
 
 def _before(

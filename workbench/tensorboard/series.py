@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from google.protobuf.message import DecodeError
 from PIL import Image
 from tensorboardX.proto.event_pb2 import Event
 
@@ -125,27 +128,41 @@ class Pictures:
         too large to be.
         """
         encoded = self.encoded(i)
-        with Image.open(io.BytesIO(encoded)) as picture:
-            width, height = picture.size
-            if width * height > MOST_PIXELS:
-                raise ValueError(
-                    f"the picture at step {self.steps[i]} has {width} × {height} pixels, more than {MOST_PIXELS:,} are "
-                    "not unpacked; encoded() has the bytes of its file"
-                )
-            form = picture.mode if picture.mode in ("L", "RGB", "RGBA") else "RGB"
-            array = np.asarray(picture.convert(form))
+        try:
+            # Pillow warns of pictures that would take much memory; here their size is checked instead.
+            with (
+                warnings.catch_warnings(action="ignore", category=Image.DecompressionBombWarning),
+                Image.open(io.BytesIO(encoded)) as picture,
+            ):
+                if math.prod(picture.size) > MOST_PIXELS:
+                    raise Image.DecompressionBombError(f"it has {picture.size[0]} × {picture.size[1]} pixels")
+                form = picture.mode if picture.mode in ("L", "RGB", "RGBA") else "RGB"
+                array = np.asarray(picture.convert(form))
+        except Image.DecompressionBombError as error:
+            raise ValueError(
+                f"the picture at step {self.steps[i]} is too large to be unpacked ({error}); encoded() has the bytes "
+                "of its file"
+            ) from None
         return array[:, :, None] if array.ndim == 2 else array
 
     def encoded(self, i: int) -> bytes:
-        """Return picture `i` as it stands in the log: the bytes of a PNG, JPEG or GIF file."""
+        """Return picture `i` as it stands in the log: the bytes of a PNG, JPEG or GIF file.
+
+        Raises OSError where the file is not what it was.
+        """
         path, offset, size, number = self.places[i]
         with path.open("rb") as stream:
             stream.seek(offset)
             data = stream.read(size)
         event = Event()
-        event.ParseFromString(data)
-        value = event.summary.value[number]
-        if value.WhichOneof("value") == "image":
-            return bytes(value.image.encoded_image_string)
-        # A tensor of texts: width, height, and then the pictures.
-        return bytes(value.tensor.string_val[2])
+        try:
+            event.ParseFromString(data)
+            value = event.summary.value[number]
+            if value.WhichOneof("value") == "image":
+                return bytes(value.image.encoded_image_string)
+            # A tensor of texts: width, height, and then the pictures.
+            return bytes(value.tensor.string_val[2])
+        except (DecodeError, IndexError):
+            raise OSError(
+                f"{path} is not what it was: no picture of step {self.steps[i]} at byte {offset}; open the log anew"
+            ) from None

@@ -34,12 +34,25 @@ def array_of(tensor: Any) -> Array:
     shape = [int(dim.size) for dim in tensor.tensor_shape.dim]
     count = int(np.prod(shape, dtype=object)) if shape else 1
     if tensor.tensor_content:
+        if len(tensor.tensor_content) % np.dtype(kind).itemsize:
+            raise ValueError(
+                f"{len(tensor.tensor_content)} bytes are no whole number of {np.dtype(kind).name}"
+            )
         numbers = np.frombuffer(tensor.tensor_content, kind)
     else:
-        numbers = np.asarray(getattr(tensor, name), kind)
+        numbers = _one_by_one(getattr(tensor, name), kind)
         if numbers.size == 1 and count > 1:
             # One number stands for all: no more than there would be bytes otherwise.
             raise ValueError(f"one number stands for a tensor of shape {shape}, which no summary needs")
     if min(shape, default=0) < 0 or numbers.size != count:
         raise ValueError(f"a tensor of shape {shape} has {numbers.size} numbers")
     return numbers.reshape(shape)
+
+
+def _one_by_one(written: Any, kind: str) -> Array:
+    """Return numbers that stand each for itself; small types are written as int32, which holds others, too."""
+    numbers = np.asarray(list(written), np.int64 if kind in ("u1", "i1") else kind)
+    narrow = numbers.astype(kind)
+    if (narrow != numbers).any() and narrow.dtype.kind != "f":
+        raise ValueError(f"a tensor of {narrow.dtype.name} holds {numbers[narrow != numbers][0]}")
+    return narrow

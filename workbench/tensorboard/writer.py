@@ -294,8 +294,8 @@ class SummaryWriter(EventWriter):
     def add_text(
         self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
     ) -> None:
-        """Write text, which TensorBoard shows as Markdown."""
-        self.add_summary(summary.text(tag, text_string), global_step, walltime)
+        """Write text, which TensorBoard shows as Markdown. Raises TypeError where it is no str."""
+        self.add_summary(summary.text(tag, conversions.text(tag, text_string)), global_step, walltime)
 
     def add_pr_curve(
         self,
@@ -387,7 +387,7 @@ class SummaryWriter(EventWriter):
         for title, (kind, tags) in (
             (title, one) for charts in made.values() for title, one in charts.items()
         ):
-            if kind not in ("Multiline", "Margin") or (kind == "Margin" and len(tags) % 3):
+            if kind not in ("Multiline", "Margin") or (kind == "Margin" and len(tags) != 3):
                 raise ValueError(
                     f"chart {title!r} is {kind!r} of {len(tags)} tags; 'Multiline' takes any number, 'Margin' three: "
                     "value, lower, upper"
@@ -417,8 +417,9 @@ class SummaryWriter(EventWriter):
     ) -> None:
         """Write points for the projector, [N, D] or an `Embedding`, with labels and pictures [N, C, H, W].
 
-        `metadata` is a label for each point, or with `metadata_header` a row of as many columns. Raises as
-        `Embedding` and `projector.write` do.
+        `metadata` is a label for each point, or with `metadata_header` a row of as many columns. `tag` is any text.
+        What is given beside an `Embedding` is added to what it has; raises ValueError where both have labels, pictures
+        or a column of one name, else as `Embedding` and `projector.write` do.
         """
         name = tag if global_step is None else f"{tag}-{global_step:05d}"
         projector.write(conversions.embedding(mat, metadata, label_img, metadata_header), self.log_dir, name)
@@ -433,10 +434,12 @@ class SummaryWriter(EventWriter):
         global_step: int | None = None,
         walltime: float | None = None,
     ) -> None:
-        """Write points of a surface, [N, vertices, 3], with colours [N, vertices, 3] and faces [N, faces, 3]."""
-        given = [None if one is None else conversions.array(one) for one in (vertices, colors, faces)]
-        settings = None if config_dict is None else dict(config_dict)
-        self.add_summary(summary.mesh(tag, *given, settings), global_step, walltime)
+        """Write surfaces: [N, vertices, 3], with colours [N, vertices, 3] and faces [N, faces, 3].
+
+        TensorBoard shows them; no view here does, so that a log read back counts them and says so (`Log.notes`).
+        Raises DimensionError where the parts do not go together.
+        """
+        self.add_summary(conversions.mesh(tag, vertices, colors, faces, config_dict), global_step, walltime)
 
     def add_graph(
         self,

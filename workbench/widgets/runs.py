@@ -153,6 +153,8 @@ class RunsModel(ViewModel):
             problems=[
                 *(cards.cut(one, 500) for one in problems[:MOST_PROBLEMS]),
                 *([f"and {more:,} more"] if more > 0 else []),
+                # What no view draws is told beside it: there, too, is less than the log has.
+                *(cards.cut(one, 500) for one in self._log.notes[:MOST_PROBLEMS]),
             ],
         )
         return Snapshot(state, tuple(buffers))
