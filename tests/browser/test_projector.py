@@ -95,5 +95,7 @@ def test_picks_go_both_ways_while_a_cell_runs_and_views_beside_keep_their_pictur
     lab.python("embedding.select(['n5', 7]) and None")
     for one in (view, beside):
         expect(one.get_by_test_id("wb-neighbours")).to_have_attribute("data-of", "5")
+    # Nobody has asked: the picture is finished, and stood for a second.
+    expect(facts).to_contain_text("trustworthiness 0.", timeout=60 * SECOND)
     lab.screenshot("projector", view)
     lab.screenshot("projector-beside", lab.cell(1))

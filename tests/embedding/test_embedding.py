@@ -114,3 +114,33 @@ def test_some_of_the_points_are_an_embedding_too() -> None:
 def test_what_does_not_go_with_the_points(more: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         embedding(**more)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"labels": [str(one % 10) for one in range(60)]},
+        {"labels": [f"w{one}" for one in range(60)]},
+        {"labels": list(range(60, 0, -1))},
+        {"labels": ["a"] * 60, "names": [f"w{one}" for one in range(60)]},
+    ],
+)
+def test_a_point_is_found_by_what_it_is_called(more: dict[str, Any]) -> None:
+    # Asked for in both orders: what is found first is kept.
+    points = np.random.default_rng(0).standard_normal((60, 8))
+    for first in (lambda made: made.names, lambda made: made.index(7)):
+        made = Embedding(points, **more)
+        first(made)
+        assert [made.index(name) for name in made.names] == list(range(60))
+        made.selected = [17, 3]
+        assert made.select(made.selected_names).selected == (17, 3)
+
+
+def test_of_names_that_repeat_the_first_is_meant_and_labels_are_none() -> None:
+    points = np.random.default_rng(0).standard_normal((4, 8))
+    assert Embedding(points, names=["a", "b", "a", "b"]).index("b") == 1
+    made = Embedding(points, labels=["cat", "dog", "cat", "dog"])
+    assert made.names == ("0", "1", "2", "3") and made.index("1") == 1
+    with pytest.raises(KeyError, match=r"no point 'dog': it is a label, .* the first of it is 1"):
+        made.index("dog")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import workbench as wb
-from workbench.embedding import neighbours
+from workbench.embedding import all_neighbours, neighbours, quality
 
 SEARCH = sys.modules[neighbours.__module__]
 """The module, whose name in the package is that of the function."""
@@ -86,3 +86,48 @@ def test_impossible_questions() -> None:
         neighbours(np.eye(3), 0, 0)
     with pytest.raises(ValueError, match="there is no metric 'manhattan'; there are cosine, euclidean"):
         neighbours(np.eye(3), 0, 1, "manhattan")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_points_whose_squares_are_no_numbers(
+    factor: float, kernels: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not kernels:
+        monkeypatch.setattr(SEARCH, "_TO", None)
+        monkeypatch.setattr(sys.modules[all_neighbours.__module__], "_NEAREST", None)
+    points = np.random.default_rng(0).standard_normal((60, 8))
+    points[9] = points[4]
+    for metric in ("euclidean", "cosine"):
+        plain, far = neighbours(points, 4, 5, metric), neighbours(points * factor, 4, 5, metric)
+        np.testing.assert_array_equal(far.indices, plain.indices)
+        size = factor if metric == "euclidean" else 1
+        np.testing.assert_allclose(far.distances / size, plain.distances, rtol=1e-9, atol=1e-12)
+        every, all_far = all_neighbours(points, 5, metric), all_neighbours(points * factor, 5, metric)
+        np.testing.assert_array_equal(all_far.indices, every.indices)
+        np.testing.assert_allclose(all_far.distances / size, every.distances, rtol=1e-9, atol=1e-12)
+    # One point far from all others, which are as they were.
+    points[30] *= factor
+    found = neighbours(points, 4, 100, "cosine")
+    assert len(found.indices) == 59 and found.distances.max() <= 2
+
+
+def test_some_points_are_asked_for_by_number_or_mask() -> None:
+    points = np.random.default_rng(0).standard_normal((60, 8))
+    whole = all_neighbours(points, 3)
+    mask = np.zeros(60, bool)
+    mask[[2, 50]] = True
+    for of in (mask, mask.tolist(), [2, 50], wb.tensor([2, 50])):
+        np.testing.assert_array_equal(all_neighbours(points, 3, of=of).indices, whole.indices[[2, 50]])
+    assert all_neighbours(points, 3, of=[]).indices.shape == (0, 3)
+    np.testing.assert_array_equal(quality(points, points[:, :2], of=mask).judged, [2, 50])
+    for of, error, words in (
+        ([1.7], TypeError, "of is a list of points' whole numbers, or a mask of 60, got float64"),
+        (3, TypeError, r"got int64 \[\]"),
+        ([True] * 5, IndexError, "of is a mask of 5, and there are 60 points"),
+        ([60], IndexError, "there is no point 60; the points are 0 to 59"),
+        ([-1], IndexError, "there is no point -1"),
+    ):
+        for ask in (all_neighbours, lambda one, **more: quality(one, one[:, :2], **more)):
+            with pytest.raises(error, match=words):
+                ask(points, of=of)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -171,3 +173,27 @@ def test_a_matrix_too_large_is_refused_before_it_is_made(monkeypatch: pytest.Mon
     ):
         PCA(2).fit(random(6, 5))
     assert PCA(2, solver="randomized").fit(random(6, 5)).rank == 2
+
+
+@pytest.mark.parametrize("solver", ["exact", "randomized"])
+@pytest.mark.parametrize("shape", [(60, 8), (5, 8)])
+@pytest.mark.parametrize("factor", [1e200, 1e-200, 1e160])
+def test_points_whose_squares_are_no_numbers(factor: float, shape: tuple[int, int], solver: Any) -> None:
+    points = np.random.default_rng(0).standard_normal(shape)
+    plain, far = PCA(3, solver=solver), PCA(3, solver=solver)
+    np.testing.assert_allclose(
+        far.fit_transform(points * factor) / factor, plain.fit_transform(points), atol=1e-9
+    )
+    np.testing.assert_allclose(far.components, plain.components, atol=1e-9)
+    np.testing.assert_allclose(far.explained_variance_ratio, plain.explained_variance_ratio, rtol=1e-9)
+    np.testing.assert_allclose(far.mean / factor, plain.mean, atol=1e-12)
+    assert (far.explained_variance == (np.inf if factor > 1 else 0)).all()
+
+
+def test_products_of_floats_leave_them_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = random(200, 6)
+    monkeypatch.setattr(pca, "SINGLE", 0)
+    plain = PCA(3).fit(points)
+    for factor in (1e25, 1e-25):
+        found = PCA(3).fit(points * np.float32(factor))
+        np.testing.assert_allclose(found.explained_variance_ratio, plain.explained_variance_ratio, rtol=1e-4)

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import workbench as wb
 from workbench.base import events
 from workbench.embedding import Embedding, methods, runs
 from workbench.embedding.methods import Method, Outcome, Problem
 from workbench.embedding.runs import Report
+from workbench.embedding.setting_checks import Number, beginning, check_numbers
+from workbench.widgets.scatter_words import facts_of
 
 POINTS = np.random.default_rng(2).standard_normal((40, 6))
 WORDS = [f"w{number}" for number in range(40)]
@@ -253,3 +256,105 @@ def test_what_cannot_be_projected_is_told_and_changes_nothing(
     with pytest.raises(error, match=words):
         made.project(method, **settings)
     assert made.projection is before and made.projections == known
+
+
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_positions_that_a_picture_cannot_hold_are_refused(factor: float) -> None:
+    far = Embedding(POINTS * factor).project(sphereize=True)
+    near = Embedding(POINTS).project(sphereize=True)
+    assert far.projection is not None and near.projection is not None
+    np.testing.assert_allclose(far.projection.positions, near.projection.positions, atol=1e-6)
+    before = far.projection
+    words = r"positions reach .*e.200, and a picture holds numbers up to 3.4e.38: divide by"
+    if factor < 1:
+        words = r"positions are at most .*e-200, and a picture holds numbers from 1.2e-38: divide by"
+    for method, more in (
+        ("pca", {}),
+        ("axes", {"axes": [(0, 1), (2, 3)]}),
+        ("given", {"positions": POINTS[:, :2] * factor}),
+    ):
+        with pytest.raises(ValueError, match=words):
+            far.project(method, **more)
+    assert far.projection is before and list(far.projections) == ["PCA 3-D"]
+    assert far.show("PCA 3-D").projection is before
+
+
+def test_fewer_points_than_axes_are_told() -> None:
+    for points, words in (
+        (POINTS[:2], "2 points have 1 direction"),
+        (POINTS[:1], "1 point has no direction"),
+        (POINTS[:, :2], "40 points have 2 directions"),
+        (np.ones((5, 4)), "5 points have no direction"),
+        (POINTS, ""),
+    ):
+        projection = Embedding(points).project().projection
+        assert projection is not None
+        assert facts_of(projection) == words
+
+
+def begun(settings: dict[str, Any], points: np.ndarray = POINTS, **more: Any) -> Any:
+    """Where points are to begin, of a method that does nothing else."""
+    found: list[Any] = []
+
+    def check(problem: Problem) -> None:
+        found.append(beginning("M", "init", settings["init"], ("pca", "random"), problem))
+
+    method = Method(
+        "M", lambda problem, report: Outcome(np.zeros((len(problem.rows), 2))), check, lambda one: 2
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(methods.METHODS, "m", method)
+        Embedding(points).project("m", **settings, **more)
+    return found[0]
+
+
+def test_points_begin_where_they_are_told_to() -> None:
+    begin = POINTS[:, :2]
+    assert begun({"init": "pca"}) == "pca"
+    for given in (begin, wb.tensor(begin), begin.tolist(), begin.astype(np.float32)):
+        np.testing.assert_allclose(begun({"init": given}), begin, atol=1e-7)
+    holed = POINTS.copy()
+    holed[3] = np.nan
+    # Of all points, and of those in the picture.
+    np.testing.assert_array_equal(begun({"init": begin}, holed, missing="drop"), np.delete(begin, 3, 0))
+    np.testing.assert_array_equal(begun({"init": begin[1:]}, holed, missing="drop"), begin[1:])
+    rows = Embedding(POINTS).project(sample=10).projection.rows  # type: ignore[union-attr]
+    np.testing.assert_array_equal(begun({"init": begin}, sample=10), begin[rows])
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        (POINTS[:5, :2], ValueError, r"M: init is \[40, 2\], a place for each point; got \[5, 2\]"),
+        (POINTS[:, :3], ValueError, r"got \[40, 3\]"),
+        (POINTS[:, 0], ValueError, r"got \[40\]"),
+        (np.full((40, 2), np.nan), ValueError, "init holds 40 places of NaN, infinite or too large values"),
+        (np.full((40, 2), 1e60), ValueError, "too large"),
+        (np.full((40, 2), "a"), TypeError, "init is of real numbers, got str"),
+        (3, TypeError, "init is a word .pca, random., or numbers .N, 2. of an array, got int"),
+        ("pcaa", ValueError, "not 'pcaa'; did you mean 'pca'?"),
+    ],
+)
+def test_places_to_begin_at_are_checked(given: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        begun({"init": given})
+    if isinstance(given, np.ndarray) and given.shape == (5, 2):
+        with pytest.raises(ValueError, match=r"is .10, 2., a place for each point, or 40 of all points; got"):
+            begun({"init": given}, sample=10)
+
+
+@pytest.mark.parametrize(
+    ("number", "right", "wrong"),
+    [
+        (Number(0, whole=True), [0, np.int64(3)], [-1, 2.5, "3", None, True, [2, 5], float("nan")]),
+        (Number(0, 1, above=True), [0.5, 1, np.float32(1)], [0, 1.1, "auto"]),
+        (Number(0, other=("auto", None)), [0, "auto", None], ["aut", -0.1, 1j]),
+    ],
+)
+def test_numbers_of_settings(number: Number, right: list[Any], wrong: list[Any]) -> None:
+    check_numbers("M", {"other": "x"}, {"n": number})
+    for one in right:
+        check_numbers("M", {"n": one}, {"n": number})
+    for one in wrong:
+        with pytest.raises(ValueError, match=r"M: n is a (whole )?number .*, got"):
+            check_numbers("M", {"n": one}, {"n": number})

@@ -19,6 +19,7 @@ from workbench.embedding import (
     weights,
     word_vectors,
 )
+from workbench.widgets.scatter_words import frames_of
 
 GENERATOR = np.random.default_rng(3)
 IMAGES = GENERATOR.standard_normal((10, 1, 6, 6)).astype(np.float32)
@@ -117,7 +118,7 @@ def test_weights_are_a_point_a_channel() -> None:
         (
             lambda: activations(model(), loader(), "1", memory=1000, images=False, progress=False),
             MemoryError,
-            "10 samples of 256 bytes take 0 MB, and memory is 0 MB, room for 3",
+            "10 samples of 256 bytes take 2.56 kB, and memory is 1 kB, room for 3",
         ),
         (
             lambda: activations(model(), iter([wb.tensor(IMAGES)] * 3), "1", memory=9000, progress=False),
@@ -141,6 +142,41 @@ def test_weights_are_a_point_a_channel() -> None:
             lambda: aligned([Embedding(np.eye(3)), Embedding(np.eye(4))]),
             wb.DimensionError,
             "got 3 at 'step 1' and 4",
+        ),
+        (
+            lambda: aligned({"a": np.eye(3), "b": np.eye(3)}, steps=["c", "d"]),
+            ValueError,
+            "a dict has the names of its steps, a, b; give no steps=",
+        ),
+        (lambda: aligned(Embedding(np.eye(3))), TypeError, r"a list of embeddings .*, got Embedding"),
+        (lambda: aligned(np.eye(3)), wb.DimensionError, r"aligned: .*got shape \[3\]"),
+        (
+            lambda: aligned([np.eye(3), np.eye(3)], steps=["a"]),
+            ValueError,
+            "2 embeddings take as many names of steps",
+        ),
+        (lambda: procrustes(np.eye(3), np.eye(2)), ValueError, "positions .N, dims. of the same points"),
+        (lambda: word_vectors({}), ValueError, "the dict is empty; give one word or more"),
+        (lambda: word_vectors([], np.eye(2)), ValueError, "0 words and 2 vectors"),
+        (lambda: word_vectors([], []), ValueError, "there are no words"),
+        (lambda: word_vectors(["a"], 3), TypeError, "vectors are .N, features., got int"),
+        (lambda: word_vectors("ab", np.eye(2)), TypeError, "words are a list of texts, .* got str"),
+        (
+            lambda: word_vectors({"a": [1.0, 2.0], "b": [1.0]}),
+            ValueError,
+            "as many numbers, got .2. for 'a' and .1. for 'b'",
+        ),
+        (lambda: density(np.eye(3), 2.5), TypeError, "bins is a whole number of cells a dim, got 2.5"),
+        (lambda: density(np.full((3, 2), "a")), TypeError, "positions are numbers, got str"),
+        (
+            lambda: Embedding(np.eye(5)).clusters(min_cluster_size="a"),
+            TypeError,
+            "min_cluster_size is a whole number of points, got 'a'",
+        ),
+        (
+            lambda: Embedding(np.eye(5)).clusters(min_cluster_size=2, min_samples=1.5),
+            TypeError,
+            "min_samples is a whole number of points, or None, got 1.5",
         ),
         (lambda: density(np.eye(5)), ValueError, "positions are .N, 2. or .N, 3., got .5, 5."),
         (lambda: density(np.eye(3), 1 << 10), ValueError, "it has 1 to 16,777,216"),
@@ -184,6 +220,53 @@ def test_steps_are_turned_to_the_one_before() -> None:
     moved = procrustes(points, with_gap @ turn)
     assert np.isnan(moved[4]).all()
     np.testing.assert_allclose(np.delete(moved, 4, 0), np.delete(points, 4, 0), atol=1e-12)
+
+
+def test_steps_of_any_names_are_played_in_the_order_they_were_given() -> None:
+    points = [GENERATOR.standard_normal((9, width)) for width in (4, 6, 3)]
+    made = dict(zip(("conv1", "conv2", "fc"), points, strict=True))
+    film = aligned({name: Embedding(one) for name, one in made.items()})
+    assert frames_of(film) == ["conv1", "conv2", "fc"]
+    assert frames_of(film.show("conv2")) == ["conv1", "conv2", "fc"]
+    for names in (["untrained", "epoch 2", "epoch 1"], ["step 2", "step 1", "step 3"]):
+        assert frames_of(aligned(dict(zip(names, points, strict=True)))) == names
+        assert frames_of(aligned(points, steps=names)) == names
+    # Arrays and tensors are points too.
+    assert list(aligned([points[0], wb.tensor(points[1])]).projections) == ["step 1", "step 2"]
+    # Another picture is none of the film, whatever it is called, nor is one that took a step's name.
+    film.project("pca", 2, name="conv3")
+    assert frames_of(film) == []
+    film.project("pca", 2, name="conv2")
+    assert frames_of(film) == ["conv2", "conv3"] and frames_of(film.show("fc")) == ["conv1", "fc"]
+
+
+def test_what_a_loader_draws_is_counted() -> None:
+    images = wb.zeros(1000, 1, 6, 6)
+    data = wb.data.TensorDataset(images, wb.zeros(1000, dtype=wb.int64))
+    for more, count in (
+        ({"sampler": range(7, 17), "batch_size": 4}, 10),
+        ({"sampler": range(7, 17), "batch_size": 4, "drop_last": True}, 8),
+        ({"batch_sampler": wb.data.BatchSampler(range(10), 4, False)}, 10),
+        ({"batch_sampler": [[1, 2], [3, 4, 5]]}, 5),
+        ({"sampler": wb.data.RandomSampler(data, num_samples=10), "batch_size": 4}, 10),
+    ):
+        # Room for ten samples of 144 + 256 bytes, and no more.
+        found = activations(model(), wb.data.DataLoader(data, **more), "1", memory=4000, progress=False)
+        assert len(found) == count and len(found.vectors.base) == count
+    with pytest.raises(MemoryError, match=r"1,000 samples of 400 bytes take 400 kB, and memory is 4 kB"):
+        activations(
+            model(), wb.data.DataLoader(data, batch_size=4), "1", memory=4000, images=True, progress=False
+        )
+
+
+def test_sequences_are_pooled_over_their_places() -> None:
+    values = GENERATOR.standard_normal((4, 5, 6)).astype(np.float32)
+    net = wb.nn.Sequential(wb.nn.ReLU())
+    expected = values.clip(0)
+    for names, dim in ((("N", "T", "D"), 1), (("N", "L", "D"), 1), (("N", "C", "L"), 2), (None, 2)):
+        batch = wb.tensor(values) if names is None else wb.from_numpy(values, names=names)
+        found = activations(net, [batch], "0", pool="mean", progress=False)
+        np.testing.assert_allclose(found.vectors, expected.mean(axis=dim), rtol=1e-5)
 
 
 def test_points_are_counted_by_place() -> None:

@@ -1,4 +1,4 @@
-"""Projections, neighbours and clusters against openTSNE, umap-learn and scikit-learn, on digits."""
+"""Projections, neighbours and clusters against openTSNE, umap-learn and scikit-learn, on digits and words of GloVe."""
 
 from __future__ import annotations
 
@@ -19,12 +19,25 @@ datasets = pytest.importorskip("sklearn.datasets")
 decomposition = pytest.importorskip("sklearn.decomposition")
 DIGITS, CLASSES = datasets.load_digits(return_X_y=True)
 POINTS = DIGITS[:400].astype(np.float32)
+WORDS = wb.data.common_words().vectors[:1500]
+"""Words of GloVe, which come with the workbench."""
 SHORT = {"early_exaggeration_iter": 30, "n_iter": 30, "n_jobs": 1}
 
 
 def positions(made: Embedding) -> Any:
     assert made.projection is not None
     return made.projection.positions
+
+
+def test_t_sne_of_words_is_that_of_open_tsne() -> None:
+    library = pytest.importorskip("openTSNE")
+    for metric in ("euclidean", "cosine"):
+        made = Embedding(WORDS).project("tsne", metric=metric, **SHORT)
+        # Real words lie at distances of their own: openTSNE finds the same neighbours by itself.
+        theirs = library.TSNE(
+            random_state=0, initialization=tsne._initial(WORDS, 2), neighbors="exact", metric=metric, **SHORT
+        ).fit(WORDS)
+        np.testing.assert_allclose(positions(made), np.asarray(theirs), rtol=1e-3, atol=1e-6)
 
 
 @pytest.mark.parametrize("dims", [2, 3])
@@ -134,6 +147,29 @@ def test_umap_is_that_of_umap_learn(supervised: bool) -> None:
     assert made.projection is not None and made.projection.iteration == made.projection.of == 40
 
 
+def test_umap_of_words_is_that_of_umap_learn_from_where_it_is_told_to_begin() -> None:
+    library = pytest.importorskip("umap")
+    for begin in ("spectral", WORDS[:, :2]):
+        theirs = library.UMAP(random_state=0, n_jobs=1, n_epochs=40, init=begin).fit_transform(WORDS)
+        made = Embedding(WORDS).project("umap", n_epochs=40, init=begin)
+        np.testing.assert_array_equal(positions(made), theirs)
+    near, far = (Embedding(WORDS * np.float64(factor)) for factor in (1, 2.0**700))
+    for one in (near, far):
+        one.project("umap", n_epochs=10)
+    assert wb.embedding.quality(WORDS, positions(far), 10).trustworthiness == pytest.approx(
+        wb.embedding.quality(WORDS, positions(near), 10).trustworthiness, abs=0.02
+    )
+
+
+def test_points_of_any_size_have_one_t_sne() -> None:
+    pytest.importorskip("openTSNE")
+    points = POINTS.astype(np.float64)
+    expected = positions(Embedding(points).project("tsne", **SHORT))
+    for factor in (2.0**600, 2.0**-600, 2.0**60):
+        found = positions(Embedding(points * factor).project("tsne", **SHORT))
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
+
+
 def test_dens_map_keeps_neighbours_as_umap_learn_s() -> None:
     library = pytest.importorskip("umap")
     theirs = library.UMAP(random_state=0, n_jobs=1, n_epochs=60, densmap=True).fit_transform(POINTS)
@@ -159,11 +195,30 @@ def test_aligned_umap_lays_steps_out_together() -> None:
         wb.embedding.aligned(steps, "aligned_umap", n_neighbors=60)
 
 
-def test_components_are_those_of_scikit_learn() -> None:
-    theirs = decomposition.PCA(3).fit(POINTS)
-    mine = wb.embedding.PCA(3).fit(POINTS)
+@pytest.mark.parametrize("points", [POINTS, WORDS], ids=["digits", "words"])
+def test_components_are_those_of_scikit_learn(points: Any) -> None:
+    theirs = decomposition.PCA(3).fit(points)
+    mine = wb.embedding.PCA(3).fit(points)
     np.testing.assert_allclose(np.abs(mine.components), np.abs(theirs.components_), atol=1e-4)
     np.testing.assert_allclose(mine.explained_variance_ratio, theirs.explained_variance_ratio_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_neighbours_of_words_are_those_of_brute_force(metric: Any) -> None:
+    from sklearn.neighbors import NearestNeighbors
+
+    words = wb.data.common_words()
+    points = words.vectors.astype(np.float64)
+    asked = np.arange(0, len(points), 8)
+    found = wb.embedding.all_neighbours(words.vectors, 10, metric, of=asked)
+    search = NearestNeighbors(n_neighbors=11, algorithm="brute", metric=metric).fit(points)
+    distances, indices = search.kneighbors(points[asked])
+    np.testing.assert_array_equal(indices[:, 0], asked)
+    np.testing.assert_array_equal(found.indices, indices[:, 1:])
+    np.testing.assert_allclose(found.distances, distances[:, 1:], rtol=1e-6)
+    one = wb.embedding.word_vectors(words.words, words.vectors).neighbours("king", 10, metric)
+    expected = search.kneighbors(points[[words.words.index("king")]])[1][0, 1:]
+    np.testing.assert_array_equal(one.indices, expected)
 
 
 @pytest.mark.parametrize("features", [50, 300, 768])
@@ -203,6 +258,25 @@ def test_clusters_are_those_of_scikit_learn_the_largest_first() -> None:
         ),
         ("tsne", {"perplexty": 9}, TypeError, "t-SNE has no setting 'perplexty'; did you mean 'perplexity'"),
         ("tsne", {"perplexity": 0.5}, ValueError, "perplexity is above 1, got 0.5"),
+        ("tsne", {"n_iter": -3}, ValueError, "t-SNE: n_iter is a whole number from 0, got -3"),
+        ("tsne", {"n_iter": 2.5}, ValueError, "n_iter is a whole number from 0, got 2.5"),
+        ("tsne", {"learning_rate": -1}, ValueError, "learning_rate is a number above 0, or 'auto', got -1"),
+        ("tsne", {"perplexity": "9"}, ValueError, "perplexity is above 1, got '9'"),
+        ("tsne", {"initialization": "pcaa"}, ValueError, "not 'pcaa'; did you mean 'pca'?"),
+        (
+            "tsne",
+            {"initialization": POINTS[:5, :2]},
+            ValueError,
+            r"initialization is .400, 2., .* got .5, 2.",
+        ),
+        ("umap", {"init": POINTS[:5, :2]}, ValueError, r"UMAP: init is .400, 2., a place for .* got .5, 2."),
+        ("umap", {"init": np.ones((400, 2))}, ValueError, "init has all points at one place along axis 0"),
+        ("umap", {"init": "spectrl"}, ValueError, "did you mean 'spectral'?"),
+        ("umap", {"n_epochs": [2, 5]}, ValueError, "n_epochs is a whole number from 0, or None, got .2, 5."),
+        ("umap", {"n_neighbors": "8"}, ValueError, "n_neighbors is a whole number from 2, got '8'"),
+        ("umap", {"output_metric": "haversine"}, ValueError, "output_metric is 'euclidean', got 'haversine'"),
+        ("umap", {"min_dist": 2}, ValueError, "min_dist is at most spread, got min_dist=2 and spread=1.0"),
+        ("densmap", {"output_dens": True}, ValueError, "output_dens is False: a projection is positions"),
         ("umap", {"n_neighbors": 400}, ValueError, "more neighbours than 400 points have; at most 399"),
         ("umap", {"supervised": "siez"}, KeyError, "there is no column 'siez'; did you mean 'size'"),
         ("umap", {"supervised": True}, ValueError, "these points have no labels"),

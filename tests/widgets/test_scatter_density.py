@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
 import sys
 from typing import Any
 
@@ -148,3 +151,50 @@ def test_a_cloud_that_is_drawn_whole_has_no_closer_look() -> None:
     model.snapshot()
     with pytest.raises(Refused, match="all points of this cloud are drawn already"):
         model.handle(LookCloserEvent("look_closer", [0.0] * 3, [1.0] * 3))
+
+
+def written(model: ScatterModel) -> tuple[dict[str, Any], list[bytes], np.ndarray[Any, Any]]:
+    """The state, the buffers and the vectors that stand in a page."""
+    text = model.page()
+    found = re.search(r'data-part="state">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    page = json.loads(found.group(1))
+    parts = re.findall(r'data-part="(buffer|vectors)">(.*?)</script>', text)
+    vectors = [base64.b64decode(data) for name, data in parts if name == "vectors"]
+    assert len(vectors) == (page["size"] > 0)
+    array = np.frombuffer(b"".join(vectors), "<f4").reshape(-1, page["size"] or 1)
+    return page["state"], [base64.b64decode(data) for name, data in parts if name == "buffer"], array
+
+
+def test_a_page_of_a_part_has_the_vectors_of_its_points_and_of_cells_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(room, "MOST_POINTS", 400)
+    points = cloud(2_000, 2)
+    made = Embedding(np.hstack([points, cloud(2_000, 3)])).project("given", positions=points)
+    made.selected = [3]
+    model = ScatterModel(made)
+    cells, _, vectors = written(model)
+    assert (cells["window"]["numbers_buffer"], len(vectors), cells["neighbours"]) == (None, 0, [])
+    assert cells["facts"] == "no neighbours: where many points are drawn as one there are none to find"
+
+    model.handle(LookCloserEvent("look_closer", (points[3] - 0.2).tolist(), (points[3] + 0.2).tolist()))
+    part, buffers, vectors = written(model)
+    numbers = np.frombuffer(buffers[part["window"]["numbers_buffer"]], "<u4")
+    assert 3 in numbers and 5 < part["count"] == len(numbers) < 400
+    np.testing.assert_array_equal(vectors, made.vectors[numbers].astype("f"))
+    # Those that Python found are among all points, of which the page has a part.
+    assert (part["facts"], part["neighbours"], part["selected"]) == ("", [], [3])
+
+    monkeypatch.setattr("workbench.widgets.scatter_page.MOST_VECTORS", 4)
+    assert written(model)[0]["facts"] == "no neighbours: vectors too large"
+
+
+def test_a_page_of_all_points_has_all_vectors_and_the_neighbours_that_python_found() -> None:
+    made = Embedding(cloud(50, 4)).project()
+    made.selected = [3]
+    whole, _, vectors = written(ScatterModel(made))
+    np.testing.assert_array_equal(vectors, made.vectors)
+    assert [one["index"] for one in whole["neighbours"]] == made.neighbours(3, 12).indices.tolist()
+    assert (whole["judges"], whole["resumes"], whole["facts"]) == (False, False, "")
+    assert whole["quality"] is None  # nobody has judged it, and nobody will

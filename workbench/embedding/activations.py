@@ -23,6 +23,9 @@ Array = np.ndarray[Any, Any]
 MEMORY = 1 << 30
 """Bytes of activations that are gathered where nobody says."""
 
+SEQUENCE = ("T", "L", "S", "time")
+"""What the second dim is called where it is places in a sequence, with channels behind it."""
+
 
 def activations(
     model: Any,
@@ -39,9 +42,10 @@ def activations(
 
     `layer` is a module of the model, its dotted name, or a node of its graph. Batches are inputs, or pairs (inputs,
     labels), whose labels and pictures (inputs [N, C, H, W] with C 1 or 3) go along. Values of several dims become one
-    vector a sample, or with ``pool="mean"`` or ``"max"`` one of channels, over all dims behind them. The model runs
-    in evaluation mode without gradients. An interrupt ends it, and what there is by then is returned; its title says
-    so.
+    vector a sample, or with ``pool="mean"`` or ``"max"`` one of channels, over all dims behind them. Sequences
+    [N, T, D], whose second dim is named T, L, S or time, are pooled over that instead, to [N, D]; one without names is
+    taken for channels [N, C, L]. The model runs in evaluation mode without gradients. An interrupt ends it, and what
+    there is by then is returned; its title says so.
 
     Raises:
         MemoryError: all samples would take more than `memory` bytes; told before they are gathered where the loader
@@ -149,13 +153,15 @@ def weights(model: Any, layer: Any, *, name: str = "weight") -> Embedding:
     # A kernel that can be looked at is.
     picture = value if value.ndim == 4 and value.shape[1] in (1, 3) and min(value.shape[2:]) > 1 else None
     title = f"{found.name or type(model).__name__}.{name}"
-    return Embedding(
+    made = Embedding(
         rows,
         names=[f"channel {one}" for one in range(len(rows))],
         metadata=metadata,
         images=picture,
         title=title,
     )
+    made.place = f"{found.name}.{name}"
+    return made
 
 
 class _Gathered:
@@ -284,15 +290,21 @@ def _still(model: Any) -> Iterator[None]:
 
 
 def _samples(loader: Any) -> int | None:
-    """Return how many samples a loader gives, if it says so."""
-    dataset = getattr(loader, "dataset", None)
-    counted = loader if isinstance(loader, Sequence) else dataset
-    if counted is None or not hasattr(counted, "__len__"):
-        return None
-    if counted is loader:
+    """Return how many samples a loader gives, if it says so: those that its sampler draws, not all there are."""
+    if isinstance(loader, Sequence):
         firsts = [one[0] if isinstance(one, tuple | list) else one for one in loader]
         return sum(int(one.shape[0]) for one in firsts if isinstance(one, Tensor)) or None
-    return len(counted)
+    # A batch sampler of one's own decides what is drawn, and may not say of what.
+    batches = getattr(loader, "batch_sampler", None)
+    own = batches is not None and getattr(loader, "batch_size", None) is None
+    by = batches if own else loader
+    drawn = getattr(by, "sampler", None)
+    if drawn is None and not own:
+        drawn = getattr(loader, "dataset", None)
+    size = getattr(by, "batch_size", None)
+    if drawn is None or not hasattr(drawn, "__len__") or not isinstance(size, int):
+        return None
+    return len(drawn) - len(drawn) % size if getattr(by, "drop_last", False) else len(drawn)
 
 
 def _parts(batch: Any, what: str) -> tuple[tuple[Any, ...], Any]:
@@ -312,7 +324,9 @@ def _parts(batch: Any, what: str) -> tuple[tuple[Any, ...], Any]:
 def _rows(value: Tensor, pool: str | None) -> Array:
     array = value.detach().numpy(force=True)
     if pool is not None and array.ndim > 2:
-        dims = tuple(range(2, array.ndim))
+        # Channels come second in pictures and signals, and last in sequences.
+        places = range(1, array.ndim - 1) if value.names[1] in SEQUENCE else range(2, array.ndim)
+        dims = tuple(places)
         array = array.mean(axis=dims) if pool == "mean" else array.max(axis=dims)
     rows = array.reshape(len(array), -1)
     return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float32)
@@ -320,7 +334,16 @@ def _rows(value: Tensor, pool: str | None) -> Array:
 
 def _too_much(what: str, count: int, bytes_: int, memory: int, more: str) -> str:
     return (
-        f"{what}: {count:,} {more}samples of {bytes_:,} bytes take {count * bytes_ / 1e6:,.0f} MB, and memory is "
-        f"{memory / 1e6:,.0f} MB, room for {memory // bytes_:,}: take fewer, pool='mean' over places, images=False, or "
+        f"{what}: {count:,} {more}samples of {bytes_:,} bytes take {_size(count * bytes_)}, and memory is "
+        f"{_size(memory)}, room for {memory // bytes_:,}: take fewer, pool='mean' over places, images=False, or "
         "give more memory"
     )
+
+
+def _size(count: float) -> str:
+    """Return so many bytes in a unit that leaves them one to three digits before the point."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:,.3g} {unit}"
+        count /= 1000
+    return f"{count:,.3g} TB"

@@ -8,7 +8,8 @@ import numpy as np
 
 from workbench import kernels
 from workbench.embedding.neighbours import METRICS, Metric, Near
-from workbench.embedding.vectors import as_points, check_finite, is_whole
+from workbench.embedding.scales import balanced, lengths_of
+from workbench.embedding.vectors import as_points, check_finite, chosen_points, is_whole
 
 __all__ = ["all_neighbours", "factors", "squared_distances"]
 
@@ -35,12 +36,14 @@ DIGITS = 1e6
 def all_neighbours(points: Any, k: int = 10, metric: Metric = "euclidean", *, of: Any = None) -> Near:
     """Return the `k` points nearest to each of `points` [N, features], without itself: indices and distances [N, k].
 
-    With `of`, numbers of points, those of these alone, [len(of), k].
+    With `of`, numbers of points or a mask [N], those of these alone, [len(of), k].
 
     Distances and order are those of `neighbours`: every pair is compared, nothing is sampled, and of points equally far
     the one with the lower index comes first.
 
     Raises:
+        IndexError: `of` names a point that is not there, or is a mask of other points.
+        TypeError: `of` is neither of whole numbers nor a mask.
         ValueError: there are fewer than ``k + 1`` points, `metric` is not possible, points hold NaN or infinite values,
             or for cosine one is zero, which has no direction.
 
@@ -55,7 +58,7 @@ def all_neighbours(points: Any, k: int = 10, metric: Metric = "euclidean", *, of
     check_finite(array, "all_neighbours")
     if metric == "cosine":
         array = array.astype(np.float64)
-        lengths = np.linalg.norm(array, axis=1)
+        lengths = lengths_of(array)
         zero = np.flatnonzero(lengths == 0)
         if len(zero):
             raise ValueError(
@@ -63,11 +66,15 @@ def all_neighbours(points: Any, k: int = 10, metric: Metric = "euclidean", *, of
                 "metric='euclidean'"
             )
         array = array / lengths[:, None]
-    asked = np.arange(len(array)) if of is None else np.asarray(of, np.int64)
+    asked = np.arange(len(array)) if of is None else chosen_points(of, len(array), "all_neighbours")
+    exponent = 0
+    if array.dtype == np.float64:
+        # Squares of float32 are all numbers of float64.
+        array, exponent = balanced(array)
     find = _compiled if _NEAREST is not None and _LINEAR is not None and len(array) < LONGEST else _plain
     indices, distances = find(array, asked, k)
     # ‖x − y‖² = 2 (1 − x·y) for directions.
-    return Near(indices, distances**2 / 2 if metric == "cosine" else distances)
+    return Near(indices, distances**2 / 2 if metric == "cosine" else np.ldexp(distances, exponent))
 
 
 def _compiled(array: Array, asked: Array, k: int) -> tuple[Array, Array]:

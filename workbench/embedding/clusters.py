@@ -18,6 +18,7 @@ from workbench.base.errors import UnavailableError
 from workbench.base.lazy import Lazy
 from workbench.embedding.columns import Column
 from workbench.embedding.methods import check_settings
+from workbench.embedding.vectors import is_whole
 
 __all__ = ["Clusters", "cluster", "clusters_code", "telling_words"]
 
@@ -64,7 +65,7 @@ def cluster(points: Array, settings: Mapping[str, Any]) -> tuple[Array, Array]:
 
     Raises:
         UnavailableError: scikit-learn is not installed.
-        TypeError: there is no such setting.
+        TypeError: there is no such setting, or a number of points is none.
         ValueError: there are fewer points than `min_cluster_size`.
     """
     try:
@@ -77,6 +78,11 @@ def cluster(points: Array, settings: Mapping[str, Any]) -> tuple[Array, Array]:
         "hdbscan", settings, [one for one in inspect.signature(kind.__init__).parameters if one != "self"]
     )
     least = settings.get("min_cluster_size", 5)
+    if not is_whole(least):
+        raise TypeError(f"hdbscan: min_cluster_size is a whole number of points, got {least!r}")
+    samples = settings.get("min_samples")
+    if samples is not None and not is_whole(samples):
+        raise TypeError(f"hdbscan: min_samples is a whole number of points, or None, got {samples!r}")
     if not 2 <= least <= len(points):
         raise ValueError(
             f"hdbscan: min_cluster_size is from 2 to the {len(points):,} points there are, got {least!r}"

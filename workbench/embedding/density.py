@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.embedding.vectors import is_whole
+
 __all__ = ["Density", "density"]
 
 Array = np.ndarray[Any, Any]
@@ -36,7 +38,7 @@ def density(positions: Any, bins: int = 256, *, within: Any = None) -> Density:
     axis. Each point is looked at once and no copy is made of all.
 
     Raises ValueError where positions are not [N, 2] or [N, 3], the grid has no cells or more than 16 million, or
-    `within` is no box.
+    `within` is no box; TypeError where positions are no numbers, or bins no whole number.
 
     >>> density(np.array([[0.0, 0.0], [0.9, 0.1], [1.0, 1.0]]), 2).counts.tolist()
     [[1, 0], [1, 1]]
@@ -44,6 +46,10 @@ def density(positions: Any, bins: int = 256, *, within: Any = None) -> Density:
     array = np.asarray(positions)
     if array.ndim != 2 or array.shape[1] not in (2, 3):
         raise ValueError(f"density: positions are [N, 2] or [N, 3], got {list(array.shape)}")
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"density: positions are numbers, got {array.dtype.name}")
+    if not is_whole(bins):
+        raise TypeError(f"density: bins is a whole number of cells a dim, got {bins!r}")
     dims = array.shape[1]
     if not 1 <= bins or bins**dims > MOST:
         raise ValueError(f"density: a grid of {bins} cells a dim has {bins**dims:,}; it has 1 to {MOST:,}")

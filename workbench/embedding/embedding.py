@@ -21,6 +21,7 @@ from workbench.embedding.neighbours import Metric, Near, neighbours
 from workbench.embedding.projecting import Plan, plan
 from workbench.embedding.projection import Projection
 from workbench.embedding.runs import Frame, Run
+from workbench.embedding.samples import are_named, sample_numbers
 from workbench.embedding.thumbnails import as_images, thumbnails
 from workbench.embedding.vectors import as_points, check_finite, finite_rows
 
@@ -34,8 +35,8 @@ class Embedding:
 
     `labels` are numbers or texts, `metadata` columns of N values by name, which stay numbers, categories or texts,
     `images` [N, H, W] or [N, C, H, W]. `names` says what each point is called, as words are; without it labels are
-    names where each is another. Once projected it can be drawn; which points are selected there is `selected` here,
-    both ways.
+    names where each is another. `samples` says which sample of a batch each point is; see there. Once projected it can
+    be drawn; which points are selected there is `selected` here, both ways.
 
     Raises:
         DTypeError: points or images are not real numbers.
@@ -58,6 +59,7 @@ class Embedding:
         names: Any = None,
         metadata: Mapping[str, Any] | None = None,
         images: Any = None,
+        samples: Any = None,
         label_name: str = "label",
         title: str = "embedding",
     ) -> None:
@@ -71,10 +73,13 @@ class Embedding:
         )
         self._names = Names(None if names is None else column_of("names", names, count).texts, count)
         self.thumbnails = None if images is None else thumbnails(images, count)
+        self._samples = None if samples is None else sample_numbers(samples, count)
+        self.place = ""
         self.projection: Projection | None = None
         self.projections: dict[str, Projection] = {}
         self.failure = ""
         self._current = ""
+        self._running = ""
         self._run: Run[Outcome] | None = None
         self._selected: tuple[int, ...] = ()
         self._bookmarks: tuple[State, ...] = ()
@@ -85,6 +90,8 @@ class Embedding:
     """The columns of `metadata` by name, each a `Column` of numbers, categories or texts."""
     thumbnails: Array | None
     """uint8 [N, H, W], or [N, H, W, 3] in colours"""
+    place: str
+    """The parameter of a model whose channels the points are, by its path (``conv1.weight``); '' where none is."""
     projection: Projection | None
     """What is drawn: the newest, or the one that `show` was given."""
     projections: dict[str, Projection]
@@ -151,12 +158,15 @@ class Embedding:
         Methods that iterate show their frames while they run, in this cell, or with `background` in a thread; `stop`,
         `resume` and `wait` go with them. An interrupt keeps what there is. `sphereize` moves the mean to 0 and makes
         every vector one of length 1. ``missing="drop"`` leaves points out that hold NaN or infinite values. `sample`
-        makes the picture of so many points, drawn evenly, and it says so. `name` is the projection's in `projections`.
+        makes the picture of so many points, drawn evenly, and it says so. Positions to begin with (UMAP's ``init=``,
+        t-SNE's ``initialization=``: an array or tensor) are of the points in the picture, or of all, and then taken by
+        row. `name` is the projection's in `projections`. Fewer points than dims + 1 have fewer directions: PCA's other
+        axes are 0 then, and the picture says so.
 
         Raises:
             ValueError: there is no such method, dims are not 2 or 3, points hold NaN or infinite values, which are
-            counted,
-                or settings do not fit the points; an earlier projection stays.
+            counted, positions are too large or small for a picture (float32), or settings do not fit the points; an
+            earlier projection stays.
             TypeError: the method has no such setting.
             UnavailableError: a library is not installed; the words say how it is.
             RuntimeError: another projection is running.
@@ -170,11 +180,13 @@ class Embedding:
             if self._run is not None:
                 self._run.abandon()
             self._run, self.failure = None, ""
-            before, self._current = self._current, made.name
         if not made.method.iterative:
-            self._put(made.finished(made.method.run(made.problem, lambda *now: None)))
+            projection = made.finished(made.method.run(made.problem, lambda *now: None))
+            self._current = made.name
+            self._put(projection)
             return self
-        self._run = self._made_run(made, before)
+        before, self._current = self._current, made.name
+        self._run, self._running = self._made_run(made, before), made.name
         # Nobody waits for the positions of an embedding that is gone.
         weakref.finalize(self, self._run.abandon)
         self._run.start(background)
@@ -242,6 +254,12 @@ class Embedding:
         if self._run is not None:
             self._run.stop()
         return self
+
+    @property
+    def resumable(self) -> str:
+        """The name of the projection that `resume` goes on with; '' where none was stopped."""
+        run = self._run
+        return self._running if run is not None and run.stopped else ""
 
     def resume(self, background: bool = False) -> Embedding:
         """Go on with the projection that was stopped or interrupted, exactly as if it never had been.
@@ -316,15 +334,18 @@ class Embedding:
             -1
         )
         given = self._names.given
-        return Embedding(
+        part = Embedding(
             self.vectors[chosen],
             None if self._labels is None else self._labels.take(chosen),
             names=None if given is None else [given[int(i)] for i in chosen],
             metadata={name: column.take(chosen) for name, column in self.columns.items()},
             images=None if self.thumbnails is None else as_images(self.thumbnails[chosen]),
+            samples=None if self.samples is None else self.samples[chosen],
             label_name=self.label_name,
             title=self.title,
         )
+        part.place = self.place
+        return part
 
     def publish(self, path: str | Path) -> Path:
         """Write the projector of these points as one HTML page, and return its path.
@@ -350,8 +371,25 @@ class Embedding:
         """What each point is called: the `names` that were given, else labels where each is another, else numbers."""
         return self._names.texts(self.labels)
 
+    @property
+    def samples(self) -> Array | None:
+        """int64 [N]: which sample each point is, by which other views show the same one; None where points are none.
+
+        Those that were given; else points are numbered as they come, unless they have names of their own, as words
+        have. `take` keeps the numbers.
+
+        >>> Embedding(np.eye(4)).take([3, 1]).samples
+        array([3, 1])
+        """
+        if self._samples is None and not are_named(self._names.given, self.labels, len(self.categories)):
+            self._samples = np.arange(len(self))
+        return self._samples
+
     def index(self, name: int | str | np.integer[Any]) -> int:
-        """Return the number of the point that is called `name`; of several the first.
+        """Return the number of the point that is called `name` in `names`; of several the first.
+
+        >>> Embedding(np.eye(3), labels=["up", "down", "up"]).index("2")
+        2
 
         Raises:
             KeyError: none is; the nearest name is told.

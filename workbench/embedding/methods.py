@@ -12,6 +12,7 @@ from workbench.base.dims import near_miss
 from workbench.embedding.columns import Column
 from workbench.embedding.pca import PCA
 from workbench.embedding.runs import Report
+from workbench.embedding.scales import fits_floats, lengths_of
 
 __all__ = ["METHODS", "Method", "Outcome", "Problem", "check_settings", "method_of", "register"]
 
@@ -28,6 +29,8 @@ class Problem:
     settings: Mapping[str, Any]
     rows: Array
     """int64 [N]: which points of the embedding they are."""
+    of: int
+    """How many points the embedding has."""
     column: Callable[[Any], Column]
     """A column by name, or the labels for True; of the same points."""
     direction: Callable[[Any], Array]
@@ -197,7 +200,7 @@ def _directions(problem: Problem) -> list[tuple[str, Array, Array]]:
     for name, start, end in _ends(problem.settings):
         one, other = problem.direction(start), problem.direction(end)
         apart = other - one
-        length = float(np.linalg.norm(apart))
+        length = float(lengths_of(apart[None])[0])
         if not length > 0:
             raise ValueError(f"axes: {name!r} leads nowhere: both of its ends are the same place")
         found.append((name, (one + other) / 2, apart / length))
@@ -215,7 +218,8 @@ def _axes(problem: Problem, report: Report) -> Outcome:
     axes = _directions(problem)
     directions = np.stack([direction for _, _, direction in axes], axis=1)
     middles = np.array([middle @ direction for _, middle, direction in axes])
-    positions = problem.points @ directions.astype(problem.points.dtype) - middles
+    # Of positions that a picture can hold, the squares are numbers too.
+    positions = fits_floats(problem.points @ directions.astype(problem.points.dtype) - middles, "axes")
     spread = float(problem.points.var(axis=0, dtype=np.float64).sum())
     explained = positions.var(axis=0, dtype=np.float64) / spread if spread > 0 else np.zeros(len(axes))
     return Outcome(positions, tuple(explained.tolist()), tuple(name for name, _, _ in axes))

@@ -21,31 +21,38 @@ class Names:
     def __init__(self, given: tuple[str, ...] | None, count: int) -> None:
         self.given = given
         self._count = count
+        self._texts: tuple[str, ...] | None = given
         self._places: dict[str, int] | None = None
 
     def texts(self, labels: tuple[str, ...] | None) -> tuple[str, ...]:
         """Return the names of all points."""
-        if self.given is not None:
-            return self.given
-        if labels is not None and len(self._found(labels)) == self._count:
-            return labels
-        return tuple(map(str, range(self._count)))
+        if self._texts is None:
+            each = labels is not None and len(set(labels)) == self._count
+            self._texts = labels if each else tuple(map(str, range(self._count)))
+        assert self._texts is not None  # as it has just been found
+        return self._texts
 
     def index(self, name: Any, labels: tuple[str, ...] | None) -> int:
         """Return the point that is called `name`, or is the one of that number."""
         if not isinstance(name, str):
             return check_selected([name], self._count)[0]
-        places = self._found(self.texts(labels))
-        if name not in places:
-            near = near_miss(name, _similar(name, places))
-            raise KeyError(f"there is no point {name!r}" + (f"; did you mean {near!r}?" if near else ""))
-        return places[name]
-
-    def _found(self, texts: tuple[str, ...]) -> dict[str, int]:
         if self._places is None:
+            texts = self.texts(labels)
             # Backwards: of several that are called so the first is meant.
             self._places = dict(zip(reversed(texts), range(len(texts) - 1, -1, -1), strict=True))
-        return self._places
+        if name not in self._places:
+            raise KeyError(f"there is no point {name!r}" + self._hint(name, labels, self._places))
+        return self._places[name]
+
+    def _hint(self, name: str, labels: tuple[str, ...] | None, places: dict[str, int]) -> str:
+        if labels is not None and self.given is None and name in labels:
+            number = labels.index(name)
+            return (
+                f": it is a label, and as labels repeat, points are called by number; the first of it is {number}. "
+                "Embedding(…, names=…) calls them otherwise"
+            )
+        near = near_miss(name, _similar(name, places))
+        return f"; did you mean {near!r}?" if near else ""
 
 
 def _similar(name: str, places: Iterable[str]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from workbench import kernels
+from workbench.embedding.scales import lengths_of
 from workbench.embedding.vectors import as_points, is_whole
 
 __all__ = ["METRICS", "Metric", "Near", "neighbours"]
@@ -19,6 +20,8 @@ METRICS: tuple[Metric, ...] = ("cosine", "euclidean")
 
 CHUNK = 1 << 22
 """Values that are brought to float64 at a time."""
+LEAST = 1e-270
+"""Sums of squares from here on have all their digits."""
 
 _TO, _WITH = kernels.lookup("distances_to"), kernels.lookup("products_with")
 
@@ -68,30 +71,58 @@ def neighbours(points: Any, index: int, k: int = 10, metric: Metric = "cosine") 
 
 def _distances(array: Array, index: int, own: Array, metric: Metric) -> Array:
     """Return the distance of every point to `own`; NaN where there is none."""
-    direction = own / np.linalg.norm(own) if metric == "cosine" else own
+    direction = own
+    if metric == "cosine":
+        # A length that is no number has none to divide by: first of about one.
+        direction = own / np.abs(own).max()
+        direction = direction / np.linalg.norm(direction)
     if _TO is not None and _WITH is not None:
         array = np.ascontiguousarray(array)
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
             if metric == "euclidean":
-                found: Array = _TO.run(array, index)
-                return np.sqrt(found, out=found)
-            products, squares = _WITH.run(array, direction)
-            cosines: Array = products / np.sqrt(squares)
-            return np.asarray(np.clip(1 - cosines, 0, 2))
-    distances = np.empty(len(array))
-    rows = max(1, CHUNK // array.shape[1])
-    # A point that is zero or not finite gets no distance, and is left out by that.
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                squares: Array = _TO.run(array, index)
+                found = np.sqrt(squares)
+            else:
+                products, squares = _WITH.run(array, direction)
+                found = 1 - products / np.sqrt(squares)
+    else:
+        found, squares = _plain(array, own, direction, metric)
+    lost = np.flatnonzero(~((squares > LEAST) & (squares < np.inf)))
+    for start in range(0, len(lost), rows := _rows(array)):
+        part = lost[start : start + rows]
+        found[part] = _carefully(array[part].astype(np.float64), own, direction, metric)
+    # Rounding may lead out of the bounds.
+    return found if metric == "euclidean" else np.clip(found, 0, 2, out=found)
+
+
+def _rows(array: Array) -> int:
+    return max(1, CHUNK // int(array.shape[1]))
+
+
+def _plain(array: Array, own: Array, direction: Array, metric: Metric) -> tuple[Array, Array]:
+    """Return the distances, with NumPy, and the squares of which they are."""
+    found, squares = np.empty(len(array)), np.empty(len(array))
+    rows = _rows(array)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
         for start in range(0, len(array), rows):
-            part = array[start : start + rows].astype(np.float64)
+            here = slice(start, start + rows)
+            part = array[here].astype(np.float64)
             if metric == "euclidean":
                 part -= own
-                distances[start : start + rows] = np.sqrt(np.einsum("nf,nf->n", part, part))
-            else:
-                lengths = np.sqrt(np.einsum("nf,nf->n", part, part))
-                # Rounding may lead out of the bounds.
-                distances[start : start + rows] = np.clip(1 - (part @ direction) / lengths, 0, 2)
-    return distances
+            squares[here] = np.einsum("nf,nf->n", part, part)
+            lengths = np.sqrt(squares[here])
+            found[here] = lengths if metric == "euclidean" else 1 - (part @ direction) / lengths
+    return found, squares
+
+
+def _carefully(part: Array, own: Array, direction: Array, metric: Metric) -> Array:
+    """Return the distances of points whose squares leave the numbers; NaN for one that is zero or not finite."""
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        if metric == "euclidean":
+            return lengths_of(part - own)
+        # A direction has no size.
+        part = part / np.abs(part).max(axis=1, keepdims=True)
+        return np.asarray(1 - (part @ direction) / lengths_of(part))
 
 
 def _nearest(distances: Array, k: int) -> Near:

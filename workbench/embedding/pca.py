@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench import kernels
 from workbench.base.lazy import scipy_linalg
+from workbench.embedding.scales import exponent_of
 from workbench.embedding.vectors import as_points, check_finite, is_whole
 from workbench.kernels.threads import one_blas_thread
 
@@ -58,7 +59,7 @@ class PCA:
     components: Array
     """float64 [n_components, features], of length 1, or zero beyond `rank`."""
     explained_variance: Array
-    """float64 [n_components]"""
+    """float64 [n_components]; infinite, or 0, where float64 does not hold the square of points of 1e200, or 1e-200."""
     explained_variance_ratio: Array
     """float64 [n_components]: the share of the whole variance."""
     rank: int
@@ -94,10 +95,13 @@ class PCA:
             ValueError: some points hold NaN or infinite values, or both N and features are above 8,192.
         """
         array = as_points(points, "PCA")
-        if self.solver == "randomized":
-            mean, total, vectors, values = self._randomized(array)
-        else:
-            mean, total, vectors, values = _exact(array, self.n_components)
+        exponent = 0
+        found = self._found(array)
+        if _is_lost(found[1], array):
+            # Only now, for looking at the sizes of all points would take time where nothing is lost.
+            exponent = exponent_of(array)
+            found = self._found(np.ldexp(array, -exponent))
+        mean, total, vectors, values = found
         # What is below rounding counts as 0, and its direction is noise.
         rank = int((values > total * _precision(array)).sum())
         # The variance of a sample, as scikit-learn has it.
@@ -105,16 +109,26 @@ class PCA:
         self.components = np.zeros((self.n_components, array.shape[1]))
         self.explained_variance = np.zeros(self.n_components)
         self.explained_variance_ratio = np.zeros(self.n_components)
-        self.mean, self.rank = mean, rank
+        self.mean, self.rank = np.ldexp(mean, exponent), rank
         if rank:
             self.components[:rank] = _signed(vectors[:rank])
-            self.explained_variance[:rank] = values[:rank] / scale
+            with np.errstate(over="ignore", under="ignore"):
+                self.explained_variance[:rank] = np.ldexp(values[:rank] / scale, 2 * exponent)
             self.explained_variance_ratio[:rank] = values[:rank] / total
         return self
+
+    def _found(self, array: Array) -> tuple[Array, float, Array, Array]:
+        """Return mean, sum of squares, components and theirs; where squares are lost, only the sum tells it."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            if self.solver == "randomized":
+                return self._randomized(array)
+            return _exact(array, self.n_components)
 
     def _randomized(self, array: Array) -> tuple[Array, float, Array, Array]:
         """Return mean, sum of squares, components and theirs, as a few products with the points find them."""
         mean, total = _mean_and_squares(array)
+        if _is_lost(total, array):
+            return mean, total, np.zeros((0, array.shape[1])), np.zeros(0)
         width = min(self.n_components + self.n_oversamples, *array.shape)
         basis = np.random.default_rng(self.random_state).standard_normal((array.shape[1], width))
         for _ in range(self.n_iter + 1):
@@ -200,6 +214,12 @@ def _precision(array: Array) -> float:
     return int(max(array.shape)) * float(np.finfo(np.float64).eps)
 
 
+def _is_lost(total: float, array: Array) -> bool:
+    """Say whether squares that add up to `total` are none any more, or few of their digits are left."""
+    limits = np.finfo(np.float32 if _single(array) else np.float64)
+    return not np.isfinite(total) or total < array.size * float(limits.tiny) / float(limits.eps) ** 2
+
+
 def _exact(array: Array, count: int) -> tuple[Array, float, Array, Array]:
     """Return the mean, the sum of squares, and eigenvectors [k, features] and eigenvalues [k] of XᵀX; k ≤ count.
 
@@ -214,9 +234,13 @@ def _exact(array: Array, count: int) -> tuple[Array, float, Array, Array]:
     if array.shape[0] >= array.shape[1]:
         mean, square = _scatter(array)
         total = float(np.trace(square))
+        if _is_lost(total, array):
+            return mean, total, np.zeros((0, array.shape[1])), np.zeros(0)
         vectors, values = _greatest(square, count)
         return mean, total, vectors, values
     mean, total = _mean_and_squares(array)
+    if _is_lost(total, array):
+        return mean, total, np.zeros((0, array.shape[1])), np.zeros(0)
     centred = array - mean
     left, values = _greatest(centred @ centred.T, count)
     vectors = left @ centred

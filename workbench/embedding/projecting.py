@@ -14,6 +14,7 @@ from workbench.embedding.columns import Column
 from workbench.embedding.methods import Method, Outcome, Problem, method_of
 from workbench.embedding.projection import Projection, code_of
 from workbench.embedding.runs import Frame
+from workbench.embedding.scales import fits_floats, lengths_of
 from workbench.embedding.vectors import check_finite, finite_rows, is_whole
 from workbench.tensor import Tensor
 
@@ -59,10 +60,11 @@ class Plan:
 
     def _spread(self, positions: Array) -> Array:
         """Return positions of all points, NaN for those that are not in the picture."""
-        count, rows = len(self.projection.missing) + len(self.problem.rows), self.problem.rows
+        count, rows = self.problem.of, self.problem.rows
+        positions = fits_floats(positions, self.method.title)
         if len(rows) == count:
             # In one piece: a page gets it as bytes.
-            return np.ascontiguousarray(positions, np.float32)
+            return positions
         found = np.full((count, positions.shape[1]), np.nan, np.float32)
         found[rows] = positions
         return found
@@ -108,6 +110,7 @@ def plan(
         dims,
         dict(settings),
         rows,
+        len(space),
         lambda by: _column(embedding, by, rows),
         lambda end: direction(embedding, end, middle, lengths),
     )
@@ -164,7 +167,7 @@ def sphereized(points: Array) -> tuple[Array, Array]:
     """
     mean = points.mean(axis=0, dtype=np.float64)
     moved = points - mean.astype(points.dtype)
-    lengths = np.sqrt(np.einsum("nf,nf->n", moved, moved))
+    lengths = lengths_of(moved)
     lengths[lengths == 0] = 1
     moved /= lengths[:, None]
     return moved, mean
@@ -208,7 +211,7 @@ def direction(embedding: Embedding, end: Any, middle: Any = 0.0, lengths: bool =
     if not np.isfinite(vectors).all():
         raise ValueError(f"axes: an end of an axis holds NaN or infinite values: {end!r:.60}")
     if lengths:
-        own = np.linalg.norm(vectors, axis=1, keepdims=True)
+        own = lengths_of(vectors)[:, None]
         vectors = vectors / np.where(own > 0, own, 1)
     mean: Array = vectors.mean(axis=0)
     return mean

@@ -57,6 +57,8 @@ class Projection:
     """Iterations a second."""
     running: bool = False
     """Whether further frames follow."""
+    film: tuple[str, ...] = ()
+    """The names of all steps, in order, where it is one of those that `aligned` made to be played."""
     vectors: Array | None = field(default=None, repr=False)
     """The points that it is a picture of, [N, features]."""
 

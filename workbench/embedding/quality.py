@@ -12,7 +12,8 @@ import numpy as np
 from workbench.base.errors import DimensionError
 from workbench.embedding.all_neighbours import BLOCK, all_neighbours, factors, squared_distances
 from workbench.embedding.neighbours import Metric
-from workbench.embedding.vectors import as_points
+from workbench.embedding.scales import balanced, lengths_of
+from workbench.embedding.vectors import as_points, chosen_points
 
 __all__ = ["Change", "Quality", "compare", "quality"]
 
@@ -31,7 +32,8 @@ class Quality(NamedTuple):
     continuity_of_points: Array
     """float64 [N]: the share of each point, whose mean is `continuity`."""
     judged: Array
-    """int64: the points that were judged; the shares of others are NaN."""
+    """int64, rising: which points were judged, all or those asked for. The shares of others are NaN; the numbers of the
+    whole are means over these."""
 
 
 def quality(
@@ -43,12 +45,13 @@ def quality(
 
     where :math:`U_k(i)` are the points among the `k` nearest to i in the picture and not in the space, and :math:`r` is
     the rank in the space. Continuity is the same with the two exchanged. Every pair is compared: it takes time with N².
-    `metric` measures the space; the picture is seen as it is. With `of`, numbers of points, the sum and N in front of
-    it are of these, each against all.
+    `metric` measures the space; the picture is seen as it is. With `of`, numbers of points or a mask [N], the sum and N
+    in front of it are of these, each against all.
 
     Raises:
         DimensionError: there are other numbers of points than of positions.
-        IndexError: `of` names a point that is not there.
+        IndexError: `of` names a point that is not there, or none.
+        TypeError: `of` is neither of whole numbers nor a mask.
         ValueError: `k` is not less than half of the points, or as `all_neighbours` does.
 
     >>> line = np.arange(8.0)[:, None]
@@ -66,7 +69,7 @@ def quality(
     near = all_neighbours(space, k, metric, of=judged).indices
     shown = all_neighbours(picture, k, of=judged).indices
     if metric == "cosine":
-        space = space / np.linalg.norm(space.astype(np.float64), axis=1, keepdims=True)
+        space = space / lengths_of(space.astype(np.float64))[:, None]
     worst = k * (2 * count - 3 * k - 1) / 2
     trust, whole = np.full(count, np.nan), np.full(count, np.nan)
     trust[judged] = 1 - _ranks_beyond(space, judged, shown, k) / worst
@@ -75,15 +78,15 @@ def quality(
 
 
 def _judged(of: Any, count: int) -> Array:
-    judged: Array = np.unique(np.asarray(of))
-    if not judged.size or judged.dtype.kind not in "iu" or judged[0] < 0 or judged[-1] >= count:
-        raise IndexError(f"quality: of is of points' numbers, 0 to {count - 1:,}")
-    return judged.astype(np.int64)
+    judged: Array = np.unique(chosen_points(of, count, "quality"))
+    if not judged.size:
+        raise IndexError(f"quality: of is of one point or more, from 0 to {count - 1:,}, got none")
+    return judged
 
 
 def _ranks_beyond(points: Array, judged: Array, others: Array, k: int) -> Array:
     """Return for each point judged by how much the ranks of `others` [judged, k] among all exceed `k`, summed."""
-    left, right = factors(points.astype(np.float64))
+    left, right = factors(balanced(points.astype(np.float64))[0])
     beyond = np.empty(len(judged))
     rows = max(1, BLOCK // len(points))
     for start in range(0, len(judged), rows):

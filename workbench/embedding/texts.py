@@ -21,7 +21,9 @@ def word_vectors(
 ) -> Embedding:
     """Return words as points that are called so: `words` with `vectors` [N, features], or a dict of a vector each.
 
-    Raises ValueError where there are other numbers of words than of vectors.
+    Raises:
+        ValueError: there are none, other numbers of words than of vectors, or vectors of several lengths.
+        TypeError: `words` are one text, or none.
 
     >>> word_vectors({"king": [1.0, 0.0], "queen": [0.9, 0.1]}).neighbours("king", 1).indices.tolist()
     [1]
@@ -30,13 +32,39 @@ def word_vectors(
         if vectors is not None:
             raise ValueError("word_vectors: a dict has its vectors; give no others")
         by_word: Mapping[str, Any] = words
-        words, vectors = list(by_word), np.stack([np.asarray(one) for one in by_word.values()])
+        words, vectors = list(by_word), _stacked(by_word)
+    elif isinstance(words, str) or not isinstance(words, Sequence | np.ndarray):
+        raise TypeError(
+            f"word_vectors: words are a list of texts, or a dict of a vector each, got {type(words).__name__}"
+        )
     elif vectors is None:
         raise ValueError("word_vectors: give a dict of vectors by word, or words and vectors [N, features]")
     words = [str(one) for one in words]
+    if not hasattr(vectors, "__len__"):
+        raise TypeError(f"word_vectors: vectors are [N, features], got {type(vectors).__name__}")
     if len(words) != len(vectors):
         raise ValueError(f"word_vectors: {len(words):,} words and {len(vectors):,} vectors")
+    if not words:
+        raise ValueError("word_vectors: there are no words; give one or more")
     return Embedding(vectors, names=words, title=title)
+
+
+def _stacked(by_word: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+    """Return the vectors of words as one array; ValueError where there are none, or of several lengths."""
+    if not by_word:
+        raise ValueError("word_vectors: the dict is empty; give one word or more with its vector")
+    vectors = {
+        word: np.asarray(one.detach().numpy(force=True) if isinstance(one, Tensor) else one)
+        for word, one in by_word.items()
+    }
+    first, features = next(iter(vectors)), next(iter(vectors.values())).shape
+    for word, one in vectors.items():
+        if one.ndim != 1 or one.shape != features:
+            raise ValueError(
+                f"word_vectors: each word has a vector of as many numbers, got {list(features)} for {first!r} and "
+                f"{list(one.shape)} for {word!r}"
+            )
+    return np.stack(list(vectors.values()))
 
 
 def sentence_embeddings(

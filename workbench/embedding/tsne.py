@@ -19,6 +19,8 @@ from workbench.embedding.methods import Method, Outcome, Problem, check_settings
 from workbench.embedding.neighbours import METRICS
 from workbench.embedding.pca import PCA
 from workbench.embedding.runs import Report
+from workbench.embedding.scales import balanced
+from workbench.embedding.setting_checks import Number, beginning, check_numbers
 from workbench.kernels import get_num_threads
 
 __all__: list[str] = []
@@ -26,8 +28,6 @@ __all__: list[str] = []
 Array = np.ndarray[Any, Any]
 
 _OPEN_TSNE = Lazy("openTSNE")
-_AFFINITIES = Lazy("openTSNE.affinity")
-_NEIGHBOURS = Lazy("openTSNE.nearest_neighbors")
 
 EVERY = 10
 """Iterations between two looks at what is asked for; each of them costs the divergence."""
@@ -52,6 +52,28 @@ KNOWN = (*DEFAULTS, "random_state", "n_jobs")
 OWN = ("n_components", "callbacks", "callbacks_every_iters", "verbose")
 """Settings of openTSNE that are not to be set: they are what this file is for."""
 
+BEGINNINGS = ("pca", "random", "spectral")
+NUMBERS: Mapping[str, Number] = {
+    "learning_rate": Number(0, above=True, other=("auto",)),
+    "early_exaggeration_iter": Number(0, whole=True),
+    "n_iter": Number(0, whole=True),
+    "early_exaggeration": Number(0, above=True, other=("auto",)),
+    "exaggeration": Number(0, above=True, other=(None,)),
+    "dof": Number(0, above=True),
+    "theta": Number(0),
+    "n_interpolation_points": Number(1, whole=True),
+    "min_num_intervals": Number(1, whole=True),
+    "ints_in_interval": Number(0, above=True),
+    "initial_momentum": Number(0),
+    "final_momentum": Number(0),
+    "max_grad_norm": Number(0, above=True, other=(None,)),
+    "max_step_norm": Number(0, above=True, other=(None,)),
+    "n_jobs": Number(whole=True),
+}
+"""What openTSNE computes with: it checks little of that, or when time has passed."""
+NEAR = 30
+"""Powers of two from 1 up to which openTSNE's search finds how far a point's neighbours reach."""
+
 
 def _made(dims: int, settings: Mapping[str, Any], **more: Any) -> Any:
     complete = {"random_state": 0, "n_jobs": get_num_threads(), **settings}
@@ -70,10 +92,13 @@ def _check(problem: Problem) -> None:
     if any(name not in KNOWN for name in settings):
         known = inspect.signature(_OPEN_TSNE.TSNE.__init__).parameters
         check_settings("t-SNE", settings, [name for name in known if name not in ("self", *OWN)])
+    check_numbers("t-SNE", settings, NUMBERS)
+    beginning("t-SNE", "initialization", settings.get("initialization", "pca"), BEGINNINGS, problem)
     perplexity = settings.get("perplexity", DEFAULTS["perplexity"])
-    perplexities = np.atleast_1d(np.asarray(perplexity, np.float64))
-    if not (perplexities > 1).all():
+    several = perplexity if isinstance(perplexity, list | tuple | np.ndarray) else [perplexity]
+    if not len(several) or not all(Number(1, above=True).takes(one) for one in several):
         raise ValueError(f"t-SNE: perplexity is above 1, got {perplexity!r}")
+    perplexities = np.asarray(several, np.float64)
     # Neighbours count to three times the perplexity.
     most = (count - 1) / 3
     if (perplexities > most).any():
@@ -94,7 +119,9 @@ def _run(problem: Problem, report: Report) -> Outcome:
     points = problem.points
     settings = {**DEFAULTS, **problem.settings}
     of = settings["early_exaggeration_iter"] + settings["n_iter"]
-    if isinstance(settings["initialization"], str) and settings["initialization"] == "pca":
+    begin = beginning("t-SNE", "initialization", settings["initialization"], BEGINNINGS, problem)
+    settings["initialization"] = begin
+    if isinstance(begin, str) and begin == "pca":
         # At once, before the library is there and neighbours are searched: where everything begins.
         settings["initialization"] = _initial(points, problem.dims)
     if isinstance(settings["initialization"], np.ndarray):
@@ -156,16 +183,18 @@ def _affinities(problem: Problem, made: Any, report: Report, of: int) -> Any:
             report(made.initialization, 0, of)
         parts.append(all_neighbours(points, k, made.metric, of=np.arange(start, min(start + ROWS, count))))
     indices, distances = (np.concatenate(one) for one in zip(*parts, strict=True))
-    return _AFFINITIES.MultiscaleMixture(
+    # How near they are is said beside one another: the unit is for us to choose.
+    distances, _ = balanced(distances, NEAR)
+    return _OPEN_TSNE.affinity.MultiscaleMixture(
         perplexities=made.perplexity,
-        knn_index=_NEIGHBOURS.PrecomputedNeighbors(indices, distances),
+        knn_index=_OPEN_TSNE.nearest_neighbors.PrecomputedNeighbors(indices, distances),
         n_jobs=made.n_jobs,
     )
 
 
 def _initial(points: Array, dims: int) -> Array:
     """Return the principal components, small enough to begin with."""
-    positions = PCA(dims).fit_transform(points)
+    positions, _ = balanced(PCA(dims).fit_transform(points))
     spread = float(positions[:, 0].std())
     if not spread > 0:
         raise ValueError("t-SNE: all points are the same place")

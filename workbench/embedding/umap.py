@@ -20,7 +20,10 @@ import numpy as np
 from workbench.base.errors import UnavailableError
 from workbench.base.lazy import Lazy
 from workbench.embedding.methods import Method, Outcome, Problem, check_settings, register
+from workbench.embedding.neighbours import METRICS
 from workbench.embedding.runs import Report
+from workbench.embedding.scales import MOST, balanced, exponent_of
+from workbench.embedding.setting_checks import Number, beginning, check_numbers
 
 __all__ = ["aligned_umap"]
 
@@ -37,6 +40,29 @@ MANY = 10_000
 """Above so many points fewer epochs are enough."""
 SEARCHED = 4096
 """From so many points on umap-learn finds most neighbours, by NN-descent, and not all."""
+BEGINNINGS = ("spectral", "pca", "tswspectral", "random")
+NUMBERS: Mapping[str, Number] = {
+    "n_neighbors": Number(2, whole=True),
+    "n_epochs": Number(0, whole=True, other=(None,)),
+    "learning_rate": Number(0, above=True),
+    "min_dist": Number(0),
+    "spread": Number(0, above=True),
+    "set_op_mix_ratio": Number(0, 1),
+    "local_connectivity": Number(0, above=True),
+    "repulsion_strength": Number(0),
+    "negative_sample_rate": Number(0, whole=True),
+    "a": Number(other=(None,)),
+    "b": Number(other=(None,)),
+    "target_n_neighbors": Number(-1, whole=True),
+    "target_weight": Number(0, 1),
+    "dens_lambda": Number(0),
+    "dens_frac": Number(0, 1),
+    "dens_var_shift": Number(0),
+    "n_jobs": Number(-1, whole=True),
+}
+"""What umap-learn computes with, much of it compiled, which looks at no type."""
+NEAR = 30
+"""Powers of two from 1 up to which float32 holds squares of points with all their digits."""
 
 _building = threading.Lock()
 """Numba's own threads serve one caller at a time."""
@@ -57,8 +83,11 @@ def _known() -> list[str]:
 
 
 def _check(problem: Problem, title: str) -> None:
-    check_settings(title, problem.settings, _known())
-    _library("UMAP")(n_components=problem.dims, **_plain(problem.settings))
+    settings = problem.settings
+    check_settings(title, settings, _known())
+    check_numbers(title, settings, NUMBERS)
+    _check_layout(problem, title)
+    _floats(problem, title)
     count, near = len(problem.points), problem.settings.get("n_neighbors", 15)
     if near >= count:
         raise ValueError(
@@ -72,6 +101,45 @@ def _check(problem: Problem, title: str) -> None:
         _target(problem, title)
 
 
+def _check_layout(problem: Problem, title: str) -> None:
+    """Raise ValueError where points cannot be laid out as settings say: compiled code would write where no point is."""
+    settings = problem.settings
+    begin = beginning(title, "init", settings.get("init", "spectral"), BEGINNINGS, problem)
+    if isinstance(begin, np.ndarray):
+        flat = np.flatnonzero(np.ptp(begin.astype(np.float32), axis=0) == 0)
+        if len(flat):
+            raise ValueError(
+                f"{title}: init has all points at one place along axis {flat[0]}, which they would never leave"
+            )
+    if settings.get("output_metric", "euclidean") not in ("euclidean", "l2"):
+        raise ValueError(
+            f"{title}: output_metric is 'euclidean', got {settings['output_metric']!r}: the picture is a plane or a "
+            "space of Euclid's; metric= is how the points themselves are compared"
+        )
+    if settings.get("output_dens"):
+        raise ValueError(
+            f"{title}: output_dens is False: a projection is positions, without densities beside them"
+        )
+    spread, near = settings.get("spread", 1.0), settings.get("min_dist", 0.1)
+    if near > spread:
+        raise ValueError(f"{title}: min_dist is at most spread, got min_dist={near} and spread={spread}")
+
+
+def _floats(problem: Problem, title: str) -> Array:
+    """Return the points as umap-learn takes them, float32; ValueError where that does not hold them."""
+    points = problem.points
+    if problem.settings.get("metric", "euclidean") in METRICS:
+        # Which are near, and how much nearer than others, is the same in every unit.
+        points, _ = balanced(points, NEAR)
+    elif exponent_of(points) > np.frexp(MOST)[1]:
+        raise ValueError(
+            f"{title}: points are computed as float32, of numbers up to {MOST:.2g}, and these reach "
+            f"{np.abs(points).max():.2g}; divide them"
+        )
+    with np.errstate(under="ignore"):
+        return np.ascontiguousarray(points, np.float32)
+
+
 def _approximates(problem: Problem) -> str:
     settings = problem.settings
     given = settings.get("metric") == "precomputed" or settings.get("precomputed_knn", (None,))[0] is not None
@@ -81,7 +149,10 @@ def _approximates(problem: Problem) -> str:
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that are umap-learn's; the same seed gives the same picture."""
-    found = {"random_state": 0, **{name: one for name, one in settings.items() if name != "supervised"}}
+    found: dict[str, Any] = {"random_state": 0, **settings}
+    found.pop("supervised", None)
+    # It takes Python's own numbers for whole, not NumPy's.
+    found = {name: int(one) if isinstance(one, np.integer) else one for name, one in found.items()}
     # With a seed umap-learn takes one thread, and warns where it was not told so.
     return found if found["random_state"] is None else {"n_jobs": 1, **found}
 
@@ -141,7 +212,9 @@ def _run(problem: Problem, report: Report, densmap: bool) -> Outcome:
     settings = _plain(problem.settings)
     if metric and "target_metric" not in settings:
         settings["target_metric"] = metric
-    points = np.ascontiguousarray(problem.points, np.float32)
+    begin = beginning(title, "init", settings.get("init", "spectral"), BEGINNINGS, problem)
+    settings["init"] = begin if isinstance(begin, str) else begin.astype(np.float32)
+    points = _floats(problem, title)
     made = _kind()(n_components=problem.dims, densmap=densmap, **settings)
     made.report = report
     turn = ExitStack()
@@ -243,8 +316,11 @@ def _densities(graph: Any, distances: Any) -> dict[str, Array]:
 def aligned_umap(spaces: Sequence[Array], dims: int, settings: Mapping[str, Any]) -> list[Array]:
     """Return positions of the same points in several spaces, each near where it was in the one before."""
     kind = _library("AlignedUMAP")
-    known = [name for name in inspect.signature(kind.__init__).parameters if name not in ("self", *OWN)]
+    known = [
+        name for name in inspect.signature(kind.__init__).parameters if name not in ("self", "init", *OWN)
+    ]
     check_settings("AlignedUMAP", settings, known)
+    check_numbers("AlignedUMAP", settings, NUMBERS, lists=True)
     count, near = len(spaces[0]), np.max(settings.get("n_neighbors", 15))
     if near >= count:
         raise ValueError(

@@ -11,7 +11,7 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.value import dims_of
 from workbench.tensor import Tensor
 
-__all__ = ["as_points", "check_finite", "finite_rows", "is_whole"]
+__all__ = ["as_points", "check_finite", "chosen_points", "finite_rows", "is_whole"]
 
 Array = np.ndarray[Any, Any]
 
@@ -93,6 +93,34 @@ def check_finite(points: Array, what: str, names: Sequence[str] = (), fix: str =
         f"values (row{'s' if count > 1 else ''} {shown}). Leave them out, e.g. vectors[np.isfinite(vectors).all(1)]"
         + (f", {fix}" if fix else "")
     )
+
+
+def chosen_points(of: Any, count: int, what: str) -> Array:
+    """Return the numbers of some of `count` points, int64, as they are given: by number, or by a mask [count].
+
+    Raises:
+        TypeError: they are neither.
+        IndexError: a point is not there, or the mask is of other points.
+
+    >>> chosen_points([2, 0], 3, "quality").tolist(), chosen_points([False, True, True], 3, "quality").tolist()
+    ([2, 0], [1, 2])
+    """
+    given = np.asarray(of.detach().numpy(force=True) if isinstance(of, Tensor) else of)
+    if given.ndim == 1 and not given.size:
+        given = given.astype(np.int64)
+    if given.ndim != 1 or given.dtype.kind not in "iub":
+        raise TypeError(
+            f"{what}: of is a list of points' whole numbers, or a mask of {count:,}, got {given.dtype.name} "
+            f"{list(given.shape)}"
+        )
+    if given.dtype.kind == "b":
+        if len(given) != count:
+            raise IndexError(f"{what}: of is a mask of {len(given):,}, and there are {count:,} points")
+        return np.flatnonzero(given)
+    outside = given[(given < 0) | (given >= count)]
+    if len(outside):
+        raise IndexError(f"{what}: there is no point {outside[0]}; the points are 0 to {count - 1:,}")
+    return given.astype(np.int64)
 
 
 def is_whole(value: object) -> bool:

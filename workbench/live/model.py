@@ -77,6 +77,18 @@ class ViewModel(ABC):
         """Return the sample of a batch that `event` has chosen; None if it has chosen none."""
         return None
 
+    def samples_of(self, points: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the numbers of the samples that `points`, picked here, are; () where points are no samples."""
+        return points
+
+    def points_of(self, samples: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Return the points here that are these samples; None where points are no samples.
+
+        Raises:
+            Refused: one is not here.
+        """
+        return None
+
     def show_sample(self, index: int) -> None:
         """Show the sample that was chosen in another view, or raise `Refused` where there is none of that number.
 

@@ -193,9 +193,10 @@ class HistogramModel(ViewModel):
         return tuple(place for place in (*entry.nodes, entry.path.removeprefix("module.")) if place)
 
     def show_place(self, places: tuple[str, ...]) -> None:
-        """Show the observer of what lies at one of `places`: of its values, else of its weight."""
+        """Show the observer that is called as one of `places`, or of what lies there: of its values, or its weight."""
         for place in places:
-            found = self._calibration.at(place) or self._calibration.at(f"module.{place}")
+            named = [entry for entry in self._calibration.entries if entry.name == place]
+            found = named or self._calibration.at(place) or self._calibration.at(f"module.{place}")
             if found:
                 chosen = next((entry for entry in found if entry.layer is None), found[0])
                 with self._lock:

@@ -12,11 +12,12 @@ import numpy as np
 
 from workbench.embedding import Embedding, Projection
 from workbench.embedding.bookmarks import State
-from workbench.embedding.columns import Column
+from workbench.live.follow import following
 from workbench.live.messages import (
     CompareWithEvent,
     ComputeColumnEvent,
     Head,
+    JudgeEvent,
     LookCloserEvent,
     PlayEvent,
     ProjectEvent,
@@ -28,12 +29,12 @@ from workbench.live.messages import (
     ScatterArrangement,
     ScatterBookmark,
     ScatterClip,
-    ScatterQuality,
     ScatterState,
     SelectPointsEvent,
     SetNeighboursEvent,
     ShowProjectionEvent,
     StopEvent,
+    WriteTableEvent,
 )
 from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.live.renderers import renderers
@@ -42,24 +43,15 @@ from workbench.widgets.base import ViewWidget
 from workbench.widgets.scatter_bookmark_states import bookmarks_of, state_of
 from workbench.widgets.scatter_bookmarks import check_arrangement, kept, without
 from workbench.widgets.scatter_columns import LONGEST
-from workbench.widgets.scatter_compared import KEPT, Compared
-from workbench.widgets.scatter_computed import (
-    CLUSTER,
-    DISTANCE,
-    OFFERED,
-    TRUST,
-    Computed,
-    clusters,
-    distance,
-    trust,
-)
+from workbench.widgets.scatter_computed import OFFERED
 from workbench.widgets.scatter_density import part_bounds
 from workbench.widgets.scatter_drawn import Drawn, label_of
+from workbench.widgets.scatter_findings import Findings, Found
 from workbench.widgets.scatter_methods import asked_of, offered, project, work_of
 from workbench.widgets.scatter_near import Nearest
 from workbench.widgets.scatter_page import free_name, page
 from workbench.widgets.scatter_sounds import Sounds
-from workbench.widgets.scatter_tasks import Tasks
+from workbench.widgets.scatter_table import write_table
 from workbench.widgets.scatter_words import CHOSEN, facts_of, frames_of
 
 __all__ = ["ScatterModel", "ScatterWidget", "projector", "scatter"]
@@ -96,10 +88,7 @@ class ScatterModel(ViewModel):
             embedding.project()
         self._kept: tuple[tuple[State, ...], list[ScatterBookmark]] | None = None
         self._near = Nearest()
-        self._tasks = Tasks(self.changed)
-        self._computed: dict[str, Computed] = {}
-        self._quality: ScatterQuality | None = None
-        self._compared: tuple[str, Compared] | None = None
+        self._findings = Findings(embedding, self._beside, self.changed)
         self._published = ""
         self._sounds = sounds
         self._clip: tuple[int, bytes] | None = None
@@ -143,14 +132,15 @@ class ScatterModel(ViewModel):
         projection = embedding.projection
         assert projection is not None  # the constructor projects
         with self._lock:
-            drawn = self._drawn_now(projection)
+            found = self._findings.of(projection)
+            drawn = self._drawn_now(projection, found)
             selected = embedding.selected
             near, refusal = self._near.of(embedding, selected, len(embedding))
-            compared, clip = self._compared, self._clip
-        failure = self._tasks.failure or embedding.failure
+            clip = self._clip
+        failure = self._findings.tasks.failure or embedding.failure
         if failure:
             refusal = Refusal("project", failure)
-        work = self._tasks.now or work_of(embedding, projection)
+        work = self._findings.tasks.now or work_of(embedding, projection)
         state = ScatterState(
             kind="scatter",
             head=Head(
@@ -166,8 +156,9 @@ class ScatterModel(ViewModel):
             high=drawn.places.high,
             window=drawn.window,
             explained=[] if projection.method == CHOSEN else list(projection.explained),
-            facts=facts_of(projection),
-            quality=self._quality,
+            facts=" · ".join(filter(None, [facts_of(projection), self._findings.untold(projection)])),
+            quality=found.quality,
+            judges=self._findings.awaits_judgement(projection),
             label_name=label_of(embedding)[:LONGEST],
             columns=drawn.columns,
             sprite=drawn.sprite,
@@ -181,9 +172,9 @@ class ScatterModel(ViewModel):
             methods=offered(projection),
             asked=asked_of(projection),
             work=work,
-            resumes=not embedding.running and projection.iteration < projection.of,
-            others=[name[:LONGEST] for name in self._others()],
-            comparison=None if compared is None else compared[1].message(compared[0], selected),
+            resumes=not embedding.running and embedding.resumable == projection.name,
+            others=[name[:LONGEST] for name in self._findings.others()],
+            comparison=None if found.compared is None else found.compared.message(selected),
             bookmarks=list(self.bookmarks),
             arrangement=None,
             published=self._published,
@@ -194,30 +185,14 @@ class ScatterModel(ViewModel):
         buffers = drawn.buffers if clip is None else (*drawn.buffers, clip[1])
         return Snapshot(state, buffers, ("columns",))
 
-    def _drawn_now(self, projection: Projection) -> Drawn:
+    def _drawn_now(self, projection: Projection, found: Found) -> Drawn:
         drawn = self._drawn
-        if (
-            drawn is None
-            or drawn.projection is not projection
-            or drawn.computed is not self._computed
-            or drawn.look is not self._look
-        ):
-            if drawn is not None and drawn.projection is not projection:
-                # What was said of the last picture is not said of this one.
-                self._quality = None
-                self._look = None
-                self._computed = {name: one for name, one in self._computed.items() if name != TRUST}
-            drawn = self._drawn = Drawn(self._embedding, projection, self._computed, OFFERED, self._look)
-        return drawn
-
-    def _others(self) -> dict[str, Array]:
-        """Return what neighbourhoods can be compared with: embeddings beside this one, and its other pictures."""
-        drawn = self._embedding.projection
-        return {name: one.vectors for name, one in self._beside.items()} | {
-            name: one.positions
-            for name, one in self._embedding.projections.items()
-            if one is not drawn and not one.running and not len(one.missing)
-        }
+        if drawn is not None and drawn.projection is not projection:
+            self._look = None
+        elif drawn is not None and drawn.computed is found.columns and drawn.look is self._look:
+            return drawn
+        self._drawn = Drawn(self._embedding, projection, found.columns, OFFERED, self._look)
+        return self._drawn
 
     # ------------------------------------------------------------------------------------- what a person does
 
@@ -250,8 +225,10 @@ class ScatterModel(ViewModel):
         self.changed()
 
     def _project(self, event: ProjectEvent) -> None:
-        if self._tasks.now is not None:
-            raise Refused(f"{self._tasks.now.what} is being computed; wait until it is done")
+        tasks = self._findings.tasks
+        if tasks.now is not None:
+            raise Refused(f"{tasks.now.what} is being computed; wait until it is done, or stop it")
+        tasks.give_way()
         project(self._embedding, event)
 
     def _show(self, event: ShowProjectionEvent) -> None:
@@ -261,10 +238,10 @@ class ScatterModel(ViewModel):
             raise Refused(str(error.args[0])) from None
 
     def _stop(self, event: StopEvent) -> None:
-        if self._tasks.now is None and self._embedding.running:
+        if self._findings.tasks.now is None and self._embedding.running:
             self._embedding.stop()
         else:
-            self._tasks.stop()
+            self._findings.tasks.stop()
 
     def _resume(self, event: ResumeEvent) -> None:
         try:
@@ -274,57 +251,14 @@ class ScatterModel(ViewModel):
         self.changed()
 
     def _compute(self, event: ComputeColumnEvent) -> None:
-        projection = self._embedding.projection
-        assert projection is not None
-        if event.name == DISTANCE:
-            self._take({DISTANCE: distance(self._embedding, self._near.metric)})
-        elif event.name == CLUSTER:
-            self._tasks.begin("clusters", "points", lambda: self._take({CLUSTER: clusters(self._embedding)}))
-        elif event.name == TRUST:
-            self._tasks.begin("trustworthiness", "points", lambda: self._judge(projection))
-        else:
-            raise Refused(f"there is no column {event.name!r} to compute; there are {', '.join(OFFERED)}")
+        self._findings.compute(event.name, self._near.metric)
 
-    def _judge(self, projection: Projection) -> None:
-        column, judged = trust(projection)
-        with self._lock:
-            # Another may be drawn by now, of which this says nothing.
-            if self._embedding.projection is not projection:
-                return
-            self._quality = judged
-        self._take({TRUST: column})
-
-    def _take(self, columns: dict[str, Computed]) -> None:
-        with self._lock:
-            self._computed = {**self._computed, **columns}
-        self.changed()
+    def _judge(self, event: JudgeEvent) -> None:
+        # Nobody is told that it came too late: a person has not asked for it.
+        self._findings.judge_unasked(event.projection)
 
     def _compare(self, event: CompareWithEvent) -> None:
-        if event.name == "":
-            with self._lock:
-                self._compared = None
-                self._computed = {name: one for name, one in self._computed.items() if name != KEPT}
-            self.changed()
-            return
-        others = self._others()
-        if event.name not in others:
-            raise Refused(
-                f"{event.name!r} is nothing to compare with; there are {', '.join(others) or 'none'}"
-            )
-        other = others[event.name]
-        projection = self._embedding.projection
-        assert projection is not None
-        # A picture is compared with the picture that is drawn, an embedding with the space.
-        own = self._embedding.vectors if event.name in self._beside else projection.positions
-
-        def work() -> None:
-            compared = Compared(own, other)
-            with self._lock:
-                self._compared = (event.name, compared)
-            note = f"the share of each point's {compared.k} nearest that {event.name} has, too"
-            self._take({KEPT: Computed(Column(KEPT, "number", compared.change.kept), note)})
-
-        self._tasks.begin(f"comparison with {event.name}", "points", work)
+        self._findings.compare(event.name)
 
     def _play(self, event: PlayEvent) -> None:
         if self._sounds is None:
@@ -350,6 +284,12 @@ class ScatterModel(ViewModel):
         self._published = str(path)
         self.changed()
 
+    def _write_table(self, event: WriteTableEvent) -> None:
+        path = free_name(Path.cwd(), self._embedding.title, "csv")
+        write_table(path, self._embedding, self._findings.columns)
+        self._published = str(path)
+        self.changed()
+
     def page(self, arrangement: ScatterArrangement | None = None) -> str:
         """Return the projector as one HTML page that needs neither kernel nor network."""
         return page(self, self._embedding.vectors, arrangement)
@@ -363,33 +303,51 @@ class ScatterModel(ViewModel):
     # --------------------------------------------------------------------------------------- other views
 
     def sample_of(self, event: object) -> int | None:
-        """Return the first point that was picked."""
-        return event.indices[0] if isinstance(event, SelectPointsEvent) and event.indices else None
+        """Return the sample that the first point is that was picked; None where points are no samples."""
+        picked = event.indices if isinstance(event, SelectPointsEvent) else []
+        return next(iter(self.samples_of(tuple(picked))), None)
+
+    def samples_of(self, points: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the samples that points are; () where they are none."""
+        samples = self._embedding.samples
+        return () if samples is None else tuple(samples[list(points)].tolist())
+
+    def points_of(self, samples: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Return the points that are these samples, in their order; None where points are no samples."""
+        numbers = self._embedding.samples
+        if numbers is None:
+            return None
+        order = np.argsort(numbers, kind="stable")
+        at = np.searchsorted(numbers, samples, sorter=order)
+        found = order[np.minimum(at, len(order) - 1)] if len(order) else order
+        if missing := [one for one, there in zip(samples, numbers[found], strict=True) if one != there]:
+            raise Refused(f"none of these points is sample {missing[0]}")
+        return tuple(found.tolist())
 
     def show_sample(self, index: int) -> None:
         """Select the point of a sample that was chosen elsewhere, unless it leads a selection already."""
-        if self._embedding.selected[:1] != (index,):
-            self.handle(SelectPointsEvent("select_points", [index]))
+        found = self.points_of((index,))
+        if found is None:
+            raise Refused("these points are no samples")
+        if self._embedding.selected[:1] != found:
+            self.handle(SelectPointsEvent("select_points", list(found)))
+
+    def places_of(self, identity: str) -> tuple[str, ...]:
+        """Return the parameter whose channels the points are, and its layer, wherever one of them is picked."""
+        place = self._embedding.place
+        return (place, place.rpartition(".")[0]) if place else ()
 
     def _follow(self) -> None:
         """Take over what changed in the embedding."""
         chosen = self._embedding.selected
         if chosen != self._selected:
             self._selected = chosen
-            # A point of an embedding is a sample of what was embedded.
-            sample = {"sample": chosen[0]} if chosen else {}
-            selection.set(source=self.id, points=chosen, **sample)
-            if DISTANCE in self._computed and chosen:
-                self._measure()
+            # What was selected elsewhere is not told as if it had been picked here: it may be another sample.
+            if not following():
+                samples = self.samples_of(chosen[:1])
+                selection.set(source=self.id, points=chosen, **({"sample": samples[0]} if samples else {}))
+            self._findings.measure(self._near.metric)
         self.changed()
-
-    def _measure(self) -> None:
-        """Let the distances be those from the point that is selected now."""
-        try:
-            self._take({DISTANCE: distance(self._embedding, self._near.metric)})
-        # A point without distances: those from the last one stay, and their note says from which.
-        except Refused:
-            return
 
 
 _HANDLERS: dict[type, Callable[[ScatterModel, Any], None]] = {
@@ -406,6 +364,8 @@ _HANDLERS: dict[type, Callable[[ScatterModel, Any], None]] = {
     PlayEvent: ScatterModel._play,
     PublishEvent: ScatterModel._publish,
     LookCloserEvent: ScatterModel._look_closer,
+    JudgeEvent: ScatterModel._judge,
+    WriteTableEvent: ScatterModel._write_table,
 }
 
 

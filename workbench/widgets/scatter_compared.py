@@ -1,4 +1,4 @@
-"""Neighbourhoods of the same points in two embeddings."""
+"""Neighbourhoods of the same points in two embeddings, or in two pictures of one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from workbench.embedding import compare
+from workbench.embedding import Projection, compare
+from workbench.embedding.columns import Column
+from workbench.embedding.neighbours import Metric
 from workbench.live.messages import ScatterComparison
 from workbench.live.model import Refused
-
-Array = np.ndarray[Any, Any]
+from workbench.widgets.scatter_computed import Computed
 
 __all__ = ["KEPT", "Compared"]
+
+Array = np.ndarray[Any, Any]
 
 KEPT = "neighbours kept"
 """The column that says of each point how much it keeps."""
@@ -24,23 +27,42 @@ MOST_PAIRS = 40_000
 
 
 class Compared:
-    """Which of the nearest of each point two embeddings share.
+    """Which of the nearest of each point another embedding, or another picture, called `name` shares.
+
+    `pictures` are the two that were compared, none where it was the spaces before projection. Pictures are compared
+    as they are seen, by Euclid: where in them the origin lies says nothing. Spaces are compared by direction.
 
     Raises:
         Refused: there are too many points.
     """
 
-    def __init__(self, one: Array, other: Array) -> None:
+    def __init__(
+        self, name: str, one: Array, other: Array, pictures: tuple[Projection, Projection] | None = None
+    ) -> None:
         count = len(one)
         if count > MOST_PAIRS:
             raise Refused(
                 f"a comparison looks at every pair of {count:,} points; at most {MOST_PAIRS:,} are taken here"
             )
+        self.name = name
+        self.pictures = pictures
         self.k = max(1, min(NEIGHBOURS, (count - 1) // 2))
-        self.change = compare(one, other, self.k)
+        self.metric: Metric = "cosine" if pictures is None else "euclidean"
+        self.change = compare(one, other, self.k, self.metric)
 
-    def message(self, name: str, selected: tuple[int, ...]) -> ScatterComparison:
+    @property
+    def column(self) -> Computed:
+        """How much each point keeps."""
+        seen = "as the two pictures show them" if self.pictures else f"by {self.metric} distance"
+        note = f"the share of each point's {self.k} nearest that {self.name} has, too, {seen}"
+        return Computed(Column(KEPT, "number", self.change.kept), note)
+
+    def holds(self, drawn: Projection, other: Projection | None) -> bool:
+        """Say whether it is of the picture that is drawn and the one that is called `name` now."""
+        return self.pictures is None or (self.pictures[0] is drawn and self.pictures[1] is other)
+
+    def message(self, selected: tuple[int, ...]) -> ScatterComparison:
         """Return what a page is told, of the first selected point in particular."""
         lost = self.change.lost[selected[0]].tolist() if selected else []
         gained = self.change.gained[selected[0]].tolist() if selected else []
-        return ScatterComparison(name, self.k, float(self.change.kept.mean()), lost, gained)
+        return ScatterComparison(self.name, self.k, float(self.change.kept.mean()), lost, gained)

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.embedding import Embedding, Projection
+from workbench.embedding import Embedding, Projection, Quality
 from workbench.embedding.columns import Column
 from workbench.embedding.neighbours import Metric, neighbours
-from workbench.live.messages import ScatterQuality
 from workbench.live.model import Refused
+from workbench.widgets.scatter_judged import neighbours_judged
 
 __all__ = ["CLUSTER", "DISTANCE", "OFFERED", "TRUST", "Computed", "clusters", "distance", "trust"]
 
@@ -27,9 +27,6 @@ OFFERED: dict[str, str] = {
 }
 """What can be computed, and what it says."""
 
-NEIGHBOURS = 10
-"""Among how many nearest a picture is judged."""
-
 
 class Computed(NamedTuple):
     """A column, and what it says."""
@@ -38,23 +35,12 @@ class Computed(NamedTuple):
     note: str
 
 
-def trust(projection: Projection) -> tuple[Computed, ScatterQuality]:
-    """Return how far each point's neighbourhood is kept in a picture, and the picture as a whole.
-
-    Raises:
-        Refused: there are too few points.
-    """
-    judged = projection.quality
-    if judged is None:
-        raise Refused(
-            f"trustworthiness needs three points at least, and the picture has {len(projection.rows)}"
-        )
-    k = min(NEIGHBOURS, (len(projection.rows) - 1) // 2)
-    few = len(judged.judged) < len(projection.rows)
-    some = f"; {len(judged.judged):,} of {len(projection.rows):,} points judged" if few else ""
-    column = Column(TRUST, "number", judged.trust_of_points)
-    told = ScatterQuality(judged.trustworthiness, judged.continuity, k)
-    return Computed(column, f"{OFFERED[TRUST]} (k = {k}{some})"), told
+def trust(found: Quality, projection: Projection) -> Computed:
+    """Return how far each point's neighbourhood is kept in a picture, of which that was found."""
+    judged, count = len(found.judged), len(projection.rows)
+    some = f"; {judged:,} of {count:,} points judged" if judged < count else ""
+    column = Column(TRUST, "number", found.trust_of_points)
+    return Computed(column, f"{OFFERED[TRUST]} (k = {neighbours_judged(projection)}{some})")
 
 
 def clusters(embedding: Embedding) -> Computed:

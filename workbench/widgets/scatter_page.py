@@ -45,9 +45,13 @@ def page(model: ViewModel, vectors: Array, arrangement: ScatterArrangement | Non
     snapshot = model.snapshot()
     state = snapshot.state
     assert isinstance(state, ScatterState)
-    vectors = vectors[: state.count]
-    fits = vectors.size * 4 <= MOST_VECTORS
-    state = _alone(state, arrangement, fits)
+    shown = _shown(state, snapshot.buffers)
+    why = "no neighbours: where many points are drawn as one there are none to find" if shown is None else ""
+    vectors = vectors if shown is None or len(shown) == len(vectors) else vectors[shown]
+    if not why and vectors.size * 4 > MOST_VECTORS:
+        why = "no neighbours: vectors too large"
+    fits = not why
+    state = _alone(state, arrangement, why)
     plain, buffers = encode_snapshot(model.view, Snapshot(state, snapshot.buffers))
     parts = [_part("buffer", one) for one in buffers]
     if fits:
@@ -59,11 +63,18 @@ def page(model: ViewModel, vectors: Array, arrangement: ScatterArrangement | Non
     return PAGE.format(title=html.escape(state.head.title), state=text, parts="\n".join(parts), script=script)
 
 
-def _alone(state: ScatterState, arrangement: ScatterArrangement | None, fits: bool) -> ScatterState:
-    """Return a state without what only a kernel can do."""
-    facts = (
-        state.facts if fits else " · ".join(filter(None, [state.facts, "no neighbours: vectors too large"]))
-    )
+def _shown(state: ScatterState, buffers: tuple[bytes, ...]) -> Array | None:
+    """Return the numbers of the points that are drawn, in their order; None where each of the drawn is many."""
+    if state.window is None:
+        return np.arange(state.count)
+    at = state.window.numbers_buffer
+    return None if at is None else np.frombuffer(buffers[at], "<u4").astype(np.intp)
+
+
+def _alone(state: ScatterState, arrangement: ScatterArrangement | None, why: str) -> ScatterState:
+    """Return a state without what only a kernel can do; `why` it has no neighbours, where it has none."""
+    facts = " · ".join(filter(None, [state.facts, why]))
+    quality = state.quality
     return dataclasses.replace(
         state,
         head=dataclasses.replace(state.head, live=False),
@@ -72,7 +83,12 @@ def _alone(state: ScatterState, arrangement: ScatterArrangement | None, fits: bo
         frames=[],
         methods=[],
         work=None,
+        # Nobody will judge it there.
+        quality=None if quality is None or quality.trustworthiness is None else quality,
+        judges=False,
         resumes=False,
+        # Those that Python found among all points may not be there.
+        neighbours=state.neighbours if state.window is None and not why else [],
         others=[],
         comparison=None,
         sounds=False,
@@ -88,13 +104,13 @@ def _part(name: str, data: bytes) -> str:
     return f'<script type="text/plain" data-part="{name}">{base64.b64encode(data).decode()}</script>'
 
 
-def free_name(folder: Path, title: str) -> Path:
+def free_name(folder: Path, title: str, ending: str = "html") -> Path:
     """Return a path in `folder` that no file has: nothing is written over."""
     plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in title).strip("-.")[
         :80
     ]
     for number in range(1, 10_000):
-        path = folder / f"{plain or 'embedding'}{'' if number == 1 else f'-{number}'}.html"
+        path = folder / f"{plain or 'embedding'}{'' if number == 1 else f'-{number}'}.{ending}"
         if not path.exists():
             return path
-    raise FileExistsError(f"{folder} has 9,999 pages of that name already")
+    raise FileExistsError(f"{folder} has 9,999 files of that name already")

@@ -9,64 +9,155 @@ from collections.abc import Callable
 from workbench.live.messages import ScatterWork
 from workbench.live.model import Refused
 
-__all__ = ["Tasks"]
+__all__ = ["Task", "Tasks", "Unwanted"]
+
+Done = Callable[[], None]
+
+
+class Unwanted(Exception):
+    """Ends work that was stopped, or in whose place another was begun."""
+
+
+class Task:
+    """One piece of work: how far it is, and whether somebody waits for it."""
+
+    def __init__(self, what: str, unit: str, tell: Callable[[], None] | None) -> None:
+        self.what = what
+        self.unit = unit
+        self.started = time.monotonic()
+        self.done = 0
+        self.total: int | None = None
+        self.wanted = True
+        self._tell = tell
+
+    def reached(self, done: int, total: int) -> None:
+        """Say how far it is.
+
+        Raises:
+            Unwanted: nobody waits for it any more.
+        """
+        if not self.wanted:
+            raise Unwanted
+        self.done, self.total = done, total
+        if self._tell is not None:
+            self._tell()
+
+    def message(self) -> ScatterWork:
+        """Return what a page is told."""
+        return ScatterWork(
+            self.what, self.done, self.total, time.monotonic() - self.started, self.unit, stops=True
+        )
 
 
 class Tasks:
-    """At most one task at a time, in a thread of its own; `tell` is called whenever something of it changed."""
+    """At most one task at a time, in a thread of its own; `tell` is called whenever something of it changed.
+
+    A task that was stopped ends when it next says how far it is. One that never does goes on to its end, and what it
+    found is dropped: what libraries compute cannot be interrupted.
+    """
 
     def __init__(self, tell: Callable[[], None]) -> None:
         self._tell = tell
         self._lock = threading.Lock()
-        self._what = ""
-        self._unit = ""
-        self._started = 0.0
+        self._asked: Task | None = None
+        self._unasked: Task | None = None
         self._failure = ""
 
     @property
     def now(self) -> ScatterWork | None:
-        """What is worked on."""
-        if not self._what:
-            return None
-        # Nothing in it counts: how long it has taken is all there is to say.
-        return ScatterWork(self._what, 0, None, time.monotonic() - self._started, self._unit, False)
+        """What a person asked for and is worked on."""
+        task = self._asked
+        return None if task is None else task.message()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing at all is worked on, asked for by a person or not."""
+        return self._asked is None and self._unasked is None
 
     @property
     def failure(self) -> str:
         """Why the last one ended without a result; empty if it did not."""
         return self._failure
 
-    def begin(self, what: str, unit: str, work: Callable[[], None]) -> threading.Thread:
+    def begin(self, what: str, unit: str, work: Callable[[Task], Done]) -> threading.Thread:
         """Start `work`, called `what`, which looks at things of a `unit`; return its thread.
 
+        What it returns is called if somebody still waits for it then.
+
         Raises:
-            Refused: something is being worked on.
+            Refused: something that was asked for is being worked on.
         """
         with self._lock:
-            if self._what:
-                raise Refused(f"{self._what} is still being computed; wait until it is done")
-            self._what, self._unit, self._started, self._failure = what, unit, time.monotonic(), ""
-        thread = threading.Thread(target=self._run, args=(work,), name=f"projector {what}", daemon=True)
-        thread.start()
+            if self._asked is not None:
+                raise Refused(
+                    f"{self._asked.what} is still being computed; wait until it is done, or stop it"
+                )
+            self._drop()
+            task = self._asked = Task(what, unit, self._tell)
+            self._failure = ""
+        thread = self._started(task, work)
         self._tell()
         return thread
 
-    def stop(self) -> None:
-        """Refuse: nothing here stops half way."""
-        raise Refused(
-            f"{self._what} cannot be stopped; it ends by itself"
-            if self._what
-            else "nothing is being computed"
-        )
+    def offer(self, what: str, unit: str, work: Callable[[Task], Done]) -> threading.Thread | None:
+        """Start `work` that nobody asked for, unless something is worked on; it gives way to whatever is asked."""
+        with self._lock:
+            if not self.idle:
+                return None
+            task = self._unasked = Task(what, unit, None)
+        return self._started(task, work)
 
-    def _run(self, work: Callable[[], None]) -> None:
+    def give_way(self) -> None:
+        """Drop work that nobody asked for."""
+        with self._lock:
+            self._drop()
+
+    def stop(self) -> None:
+        """Wait no longer for what was asked.
+
+        Raises:
+            Refused: nothing was.
+        """
+        with self._lock:
+            if self._asked is None:
+                raise Refused("nothing is being computed")
+            self._asked.wanted = False
+            self._asked = None
+        self._tell()
+
+    def _drop(self) -> None:
+        if self._unasked is not None:
+            self._unasked.wanted = False
+            self._unasked = None
+
+    def _started(self, task: Task, work: Callable[[Task], Done]) -> threading.Thread:
+        thread = threading.Thread(
+            target=self._run, args=(task, work), name=f"projector {task.what}", daemon=True
+        )
+        thread.start()
+        return thread
+
+    def _run(self, task: Task, work: Callable[[Task], Done]) -> None:
         failure = ""
         try:
-            work()
+            done = work(task)
+            if task.wanted:
+                done()
+        except Unwanted:
+            return
         # What data and settings do not allow is told where it was asked; anything else is a fault, and ends the thread.
         except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError) as error:
             failure = str(error) or type(error).__name__
         finally:
-            with self._lock:
-                self._what, self._failure = "", failure
-            self._tell()
+            self._ended(task, failure)
+
+    def _ended(self, task: Task, failure: str) -> None:
+        with self._lock:
+            if self._asked is task:
+                self._asked, self._failure = None, failure
+            elif self._unasked is task:
+                # Who has not asked must be told what it was.
+                self._unasked, self._failure = None, failure and f"{task.what}: {failure}"
+            else:
+                return
+        self._tell()

@@ -940,10 +940,15 @@ export interface ScatterColumn {
 
 /** How far neighbours in the picture are those of the space, each from 0 to 1, the best. */
 export interface ScatterQuality {
-  readonly trustworthiness: number;
-  readonly continuity: number;
+  /** None as long as nobody has judged it: what will be said then has its room already, so that nothing moves. */
+  readonly trustworthiness: number | null;
+  readonly continuity: number | null;
   /** Among how many nearest. */
   readonly k: number;
+  /** How many points are judged, each against all. */
+  readonly judged: number;
+  /** How many there are in the picture. */
+  readonly points: number;
 }
 
 /** One setting of a method, as text. */
@@ -1060,7 +1065,10 @@ export interface ScatterState {
   readonly explained: readonly number[];
   /** What else must be known of the picture: steps, loss, that a method sampled; mostly empty. */
   readonly facts: string;
+  /** None where it is not judged without being asked for, or cannot be. */
   readonly quality: ScatterQuality | null;
+  /** Whether a page that has shown this picture for a while may ask how far it can be trusted (`JudgeEvent`). */
+  readonly judges: boolean;
   /** The column that names points; empty if there is none. */
   readonly label_name: string;
   readonly columns: readonly ScatterColumn[];
@@ -1091,7 +1099,7 @@ export interface ScatterState {
   readonly clip: ScatterClip | null;
   /** How it is arranged at first; None for the plain way. */
   readonly arrangement: ScatterArrangement | null;
-  /** Where the last page was written to; empty if none was. */
+  /** Where the last page, or table, was written to; empty if none was. */
   readonly published: string;
   readonly refusal: Refusal | null;
 }
@@ -1142,6 +1150,17 @@ export interface ProjectEvent {
 export interface ShowProjectionEvent {
   readonly type: 'show_projection';
   readonly name: string;
+}
+
+/** A page has shown a finished picture for a while, and nobody did anything: there is time to judge it. */
+export interface JudgeEvent {
+  readonly type: 'judge';
+  readonly projection: string;
+}
+
+/** A person asked for all points as a file, with exact coordinates. */
+export interface WriteTableEvent {
+  readonly type: 'write_table';
 }
 
 /** A person asked for a column that is offered. */
@@ -1529,7 +1548,9 @@ export type ScatterViewEvent =
   | RemoveBookmarkEvent
   | PlayEvent
   | PublishEvent
-  | LookCloserEvent;
+  | LookCloserEvent
+  | JudgeEvent
+  | WriteTableEvent;
 
 /** The states and events of each view. */
 export interface Views {

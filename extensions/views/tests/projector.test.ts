@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import type { ScatterColumn } from '../src/protocol';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ScatterColumn, ScatterState } from '../src/protocol';
 import {
   hiddenOf,
   History,
@@ -15,8 +15,15 @@ import { categoryBars, numberBars } from '../src/scatter/counts';
 import { readColumn, textOf, type Category, type Column, type Numeric } from '../src/scatter/columns';
 import { countShown, shownBy } from '../src/scatter/filters';
 import { find } from '../src/scatter/finding';
-import { nearest } from '../src/scatter/nearest';
+import { qualityInWords } from '../src/scatter/bar';
+import { readCloud } from '../src/scatter/cloud';
+import { Judging } from '../src/scatter/judging';
+import { foundInWords } from '../src/scatter/near';
+import { nearest, nearestIn, shownNumbers } from '../src/scatter/nearest';
 import { coloursBy } from '../src/scatter/paint';
+import { pointsTable } from '../src/scatter/saved';
+import type { Scene } from '../src/scatter/scene';
+import { pointsInWords } from '../src/scatter/window';
 
 const view = (array: ArrayBufferView): DataView =>
   new DataView(array.buffer, array.byteOffset, array.byteLength);
@@ -209,5 +216,136 @@ describe('neighbours in a page that stands alone', () => {
     ]);
     expect(nearest(vectors, 2, 0, 9, 'cosine').map(one => one.index)).toEqual([1, 2]);
     expect(nearest(vectors, 2, 3, 9, 'cosine')).toEqual([]);
+  });
+
+  it('are of the points that it draws, by their own numbers, and of no others', () => {
+    const vectors = Float32Array.of(0, 1, 0, 5, 1, 1, 0, 0);
+    const state = { count: 4, window: { numbers_buffer: 0 } } as unknown as ScatterState;
+    const numbers = shownNumbers(state, [view(Uint32Array.of(7, 20, 900, 1_100_000))])!;
+    expect(nearestIn(vectors, 2, numbers, 7, 2, 'euclidean')).toEqual([
+      { index: 900, distance: 1 },
+      { index: 1_100_000, distance: 1 }
+    ]);
+    for (const point of [0, 8, 1_200_000]) {
+      expect(nearestIn(vectors, 2, numbers, point, 9, 'euclidean')).toEqual([]);
+    }
+    expect([nearest(vectors, 2, 4, 9, 'euclidean'), nearest(vectors, 2, -1, 9, 'euclidean')]).toEqual([
+      [],
+      []
+    ]);
+    expect(shownNumbers({ window: null } as ScatterState, [])).toBeNull();
+    expect(nearestIn(vectors, 2, null, 0, 1, 'euclidean')).toEqual([{ index: 2, distance: 1 }]);
+  });
+
+  it('are said to be of what they are', () => {
+    const window = { weights_buffer: null, inside: 4 };
+    const part = { count: 4, total: 1_200_000, k: 12, window } as unknown as ScatterState;
+    const whole = { ...part, total: 4, window: null };
+    expect(foundInWords({ state: part, alone: true }, 3)).toBe(
+      'exact, of the 4 points of this page, before projection'
+    );
+    expect(foundInWords({ state: part, alone: false }, 3)).toBe(
+      'exact, of all 1,200,000 points, before projection; 9 of them outside of what is drawn'
+    );
+    expect(foundInWords({ state: whole, alone: true }, 3)).toBe('exact, of all 4 points, before projection');
+    expect(foundInWords({ state: part, alone: true }, 0)).toBe('');
+    const cells = { ...part, window: { weights_buffer: 1, inside: 1_200_000 } } as unknown as ScatterState;
+    expect(pointsInWords(cells, true)).toBe('1,200,000 points as density');
+  });
+});
+
+describe('a table of points', () => {
+  const tableOf = (state: Partial<ScatterState>, buffers: DataView[], more: Column[] = []): string[] => {
+    const given = {
+      count: 2,
+      dims: 3,
+      positions_buffer: 0,
+      sprite: null,
+      window: null,
+      ...state
+    } as ScatterState;
+    const scene = {
+      state: given,
+      cloud: readCloud(given, buffers),
+      columns: new Map(more.map(one => [one.name, one]))
+    };
+    return pointsTable(scene as unknown as Scene)
+      .trim()
+      .split('\n');
+  };
+
+  it('has every bit that has travelled, and numbers below 0 as numbers', () => {
+    const places = Float32Array.of(1 / 3, -1e-30, 16777217, -0.1, 7, Number.NaN);
+    const size = readColumn(
+      column('size', 'number', { buffer: 1 }),
+      [view(places), view(Float64Array.of(-2.5, NaN))],
+      2
+    );
+    const lines = tableOf({ positions_coding: 'float32' }, [view(places)], [size]);
+    expect(lines[0]).toBe('index,x,y,z,size');
+    const read = lines.slice(1).flatMap(line => line.split(',').slice(1, 4).map(Number));
+    expect(Float32Array.from(read)).toEqual(places);
+    expect(lines.map(line => line.split(',')[4])).toEqual(['size', '-2.5', '']);
+  });
+
+  it('says how far a coordinate may be off that travelled in steps', () => {
+    const words = new BigUint64Array([1234567n, 0n]);
+    const packed = { positions_coding: 'packed' as const, low: [0, -1, 0], high: [1000, 1, 0] };
+    const [head, first] = tableOf(packed, [view(words)]);
+    const off = /^index,x ± (\S+),y ± (\S+),z ± (\S+)$/.exec(head!)!.slice(1).map(Number);
+    const value = (1000 * 1234567) / (2 ** 21 - 1);
+    expect(Math.abs(Number(first!.split(',')[1]) - value)).toBeLessThanOrEqual(off[0]! - 500 / (2 ** 21 - 1));
+    expect(off[0]).toBeLessThan(5e-4);
+    expect(off[1]).toBeLessThan(off[0]!);
+  });
+});
+
+describe('how far a picture can be trusted', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+  const drawn = (updated: number, judges = true): Pick<ScatterState, 'judges' | 'projection' | 'head'> => ({
+    judges,
+    projection: 'UMAP 2-D',
+    head: { title: '', source: '', updated, live: false, code: '' }
+  });
+
+  it('is asked once for each picture, when it has stood for a second', () => {
+    const ask = vi.fn();
+    const judging = new Judging(ask);
+    judging.update(drawn(1));
+    vi.advanceTimersByTime(900);
+    judging.update(drawn(2)); // another picture begins anew
+    vi.advanceTimersByTime(900);
+    judging.update(drawn(2)); // the same one with another selection goes on
+    expect(ask).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(200);
+    expect(ask.mock.calls).toEqual([['UMAP 2-D']]);
+    judging.update(drawn(2));
+    vi.advanceTimersByTime(9000);
+    expect(ask).toHaveBeenCalledTimes(1);
+  });
+
+  it('is not asked while a method runs, where it is known, or when the view is gone', () => {
+    const ask = vi.fn();
+    const judging = new Judging(ask);
+    judging.update(drawn(1));
+    judging.update(drawn(2, false));
+    vi.advanceTimersByTime(9000);
+    judging.update(drawn(3));
+    judging.destroy();
+    vi.advanceTimersByTime(9000);
+    expect(ask).not.toHaveBeenCalled();
+  });
+
+  it('is told with how many points were judged, where it was not all', () => {
+    const told = { trustworthiness: 0.9, continuity: 0.8, k: 10, judged: 2000, points: 400_000 };
+    expect(qualityInWords(told)).toBe(
+      'trustworthiness 0.900, continuity 0.800 (k = 10, of 2,000 of 400,000 points judged)'
+    );
+    const later = { ...told, trustworthiness: null, continuity: null, points: 2000 };
+    expect(qualityInWords(later)).toMatch(/^trustworthiness …\s+, continuity …\s+ \(k = 10\)$/);
+    expect(qualityInWords({ ...told, points: 2000 })).toBe(
+      'trustworthiness 0.900, continuity 0.800 (k = 10)'
+    );
   });
 });

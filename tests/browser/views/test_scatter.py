@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.views.harness import Harness
+from workbench.embedding import Embedding
+from workbench.live.messages import LookCloserEvent, ScatterState
+from workbench.widgets import scatter_drawn
+from workbench.widgets.scatter import ScatterModel
 
 
 @pytest.mark.parametrize("renderer", ["auto", "canvas"])
@@ -431,3 +438,28 @@ def test_views_on_one_page_keep_their_pictures(harness: Harness) -> None:
         "() => [...document.querySelectorAll('[data-testid=wb-scatter]')].map(one => one.dataset.renderer)"
     )
     assert renderers == ["webgl"] * 16
+
+
+def test_a_page_of_a_part_finds_neighbours_among_its_points(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scatter_drawn, "MOST_POINTS", 400)
+    vectors = np.random.default_rng(5).standard_normal((2_000, 2)).astype(np.float32)
+    made = Embedding(vectors).project("given", positions=vectors)
+    made.selected = [3]
+    model = ScatterModel(made)
+    model.snapshot()
+    model.handle(LookCloserEvent("look_closer", (vectors[3] - 0.3).tolist(), (vectors[3] + 0.3).tolist()))
+    state = model.snapshot().state
+    assert isinstance(state, ScatterState) and state.window is not None and state.count < 100
+    numbers = np.frombuffer(model.snapshot().buffers[state.window.numbers_buffer or 0], "<u4")
+    page.goto(model.publish(tmp_path / "part.html").as_uri())
+    root = page.get_by_test_id("wb-scatter")
+    expect(root).to_contain_text(f"exact, of the {state.count} points of this page, before projection")
+    root.get_by_test_id("wb-metric").get_by_role("radio", name="euclidean").click()
+    own = int(np.flatnonzero(numbers == 3)[0])
+    python = numbers[made.take(numbers.astype(int)).neighbours(own, 12, "euclidean").indices]
+    near = root.get_by_test_id("wb-neighbour")
+    expect(near.first).to_have_attribute("title", re.compile(rf"point {python[0]}$"))
+    titles = near.evaluate_all("all => all.map(one => Number(one.title.split(' ').at(-1)))")
+    assert titles == python.tolist()

@@ -101,6 +101,7 @@ from workbench.live.messages.runs import (
 from workbench.live.messages.scatter import (
     CompareWithEvent,
     ComputeColumnEvent,
+    JudgeEvent,
     Neighbour,
     PlayEvent,
     ProjectEvent,
@@ -126,6 +127,7 @@ from workbench.live.messages.scatter import (
     SetNeighboursEvent,
     ShowProjectionEvent,
     Sprite,
+    WriteTableEvent,
 )
 from workbench.live.messages.scatter_window import LookCloserEvent, ScatterWindow
 from workbench.live.messages.shapes import (
@@ -203,6 +205,7 @@ __all__ = [
     "HeatmapWork",
     "Hello",
     "HistogramState",
+    "JudgeEvent",
     "LookCloserEvent",
     "ModelFigures",
     "Neighbour",
@@ -287,6 +290,7 @@ __all__ = [
     "ViewName",
     "Welcome",
     "Withdrawal",
+    "WriteTableEvent",
 ]
 
 __getattr__, __dir__ = words(__name__, __all__)

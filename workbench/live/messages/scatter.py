@@ -11,6 +11,7 @@ from workbench.live.messages.scatter_window import ScatterWindow
 __all__ = [
     "CompareWithEvent",
     "ComputeColumnEvent",
+    "JudgeEvent",
     "Neighbour",
     "PlayEvent",
     "ProjectEvent",
@@ -36,6 +37,7 @@ __all__ = [
     "SetNeighboursEvent",
     "ShowProjectionEvent",
     "Sprite",
+    "WriteTableEvent",
 ]
 
 
@@ -83,10 +85,15 @@ class ScatterColumn:
 class ScatterQuality:
     """How far neighbours in the picture are those of the space, each from 0 to 1, the best."""
 
-    trustworthiness: float
-    continuity: float
+    trustworthiness: float | None
+    """None as long as nobody has judged it: what will be said then has its room already, so that nothing moves."""
+    continuity: float | None
     k: int
     """Among how many nearest."""
+    judged: int
+    """How many points are judged, each against all."""
+    points: int
+    """How many there are in the picture."""
 
 
 @dataclass(frozen=True)
@@ -222,6 +229,9 @@ class ScatterState:
     facts: str
     """What else must be known of the picture: steps, loss, that a method sampled; mostly empty."""
     quality: ScatterQuality | None
+    """None where it is not judged without being asked for, or cannot be."""
+    judges: bool
+    """Whether a page that has shown this picture for a while may ask how far it can be trusted (`JudgeEvent`)."""
     label_name: str
     """The column that names points; empty if there is none."""
     columns: list[ScatterColumn]
@@ -253,7 +263,7 @@ class ScatterState:
     arrangement: ScatterArrangement | None
     """How it is arranged at first; None for the plain way."""
     published: str
-    """Where the last page was written to; empty if none was."""
+    """Where the last page, or table, was written to; empty if none was."""
     refusal: Refusal | None
 
 
@@ -317,6 +327,21 @@ class ShowProjectionEvent:
 
     type: Literal["show_projection"]
     name: str
+
+
+@dataclass(frozen=True)
+class JudgeEvent:
+    """A page has shown a finished picture for a while, and nobody did anything: there is time to judge it."""
+
+    type: Literal["judge"]
+    projection: str
+
+
+@dataclass(frozen=True)
+class WriteTableEvent:
+    """A person asked for all points as a file, with exact coordinates."""
+
+    type: Literal["write_table"]
 
 
 @dataclass(frozen=True)

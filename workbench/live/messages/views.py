@@ -44,6 +44,7 @@ from workbench.live.messages.runs import (
 from workbench.live.messages.scatter import (
     CompareWithEvent,
     ComputeColumnEvent,
+    JudgeEvent,
     PlayEvent,
     ProjectEvent,
     PublishEvent,
@@ -53,6 +54,7 @@ from workbench.live.messages.scatter import (
     SelectPointsEvent,
     SetNeighboursEvent,
     ShowProjectionEvent,
+    WriteTableEvent,
 )
 from workbench.live.messages.scatter_window import LookCloserEvent
 from workbench.live.messages.shapes import ClashState, FlowState, SliceEvent, TensorState
@@ -190,6 +192,8 @@ VIEWS: dict[str, View] = {
                 PlayEvent,
                 PublishEvent,
                 LookCloserEvent,
+                JudgeEvent,
+                WriteTableEvent,
             ),
             widgets={"scatter": ("ScatterWidget", "projector", "scatter")},
             run="wb.embedding.Embedding(vectors, labels).project()",

@@ -130,6 +130,7 @@ function make({ count, dims, sprites = false, more = {}, names = DIGITS, wrong =
     explained: [0.213, 0.148, 0.0912],
     facts: '',
     quality: null,
+    judges: false,
     label_name: 'digit',
     columns: [
       column('digit', 'category', 1, { values: [...names] }),
@@ -277,7 +278,7 @@ export const states: Record<string, () => Example> = {
       more: {
         ...chosen,
         facts: 'epoch 3',
-        quality: { trustworthiness: 0.934, continuity: 0.951, k: 10 },
+        quality: { trustworthiness: 0.934, continuity: 0.951, k: 10, judged: 2000, points: 4000 },
         projections: ['pca', 'epoch 1', 'epoch 2', 'epoch 3'],
         projection: 'epoch 3',
         frames: ['epoch 1', 'epoch 2', 'epoch 3'],

@@ -512,9 +512,7 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
         h(
           'summary',
           {},
-          problems.length === 1
-            ? '▲ a part of this log could not be read'
-            : '▲ parts of this log could not be read'
+          problems.length === 1 ? '▲ a part of this log is not shown' : '▲ parts of this log are not shown'
         ),
         ...problems.map(problem => h('p', {}, problem))
       );

@@ -1,5 +1,5 @@
 /** The line under the projector: what is drawn, and how. */
-import type { ScatterState } from '../protocol';
+import type { ScatterQuality, ScatterState } from '../protocol';
 import { h, setText } from '../common/dom';
 import { figure, grouped, percent } from '../common/numbers';
 import { button, Segments } from '../common/parts';
@@ -133,13 +133,23 @@ export class Bar {
   }
 }
 
+/** As wide as a figure that is not there yet. */
+const NOT_YET = '…\u2007\u2007\u2007';
+
+/** How far the picture can be trusted, and of how many points that is said where it is not all. */
+export function qualityInWords({ trustworthiness, continuity, k, judged, points }: ScatterQuality): string {
+  const of = judged < points ? `, of ${grouped(judged)} of ${grouped(points)} points judged` : '';
+  const [trust, whole] = [trustworthiness, continuity].map(one => (one === null ? NOT_YET : figure(one)));
+  return `trustworthiness ${trust}, continuity ${whole} (k = ${k}${of})`;
+}
+
 /** Method, how many of how many points, and how far the picture can be trusted. */
-export function factsOf({ state, cloud, shown }: Scene): string[] {
+export function factsOf({ state, cloud, shown, alone }: Scene): string[] {
   const parts = [state.method];
   if (state.facts) {
     parts.push(state.facts);
   }
-  parts.push(pointsInWords(state));
+  parts.push(pointsInWords(state, alone));
   if (shown) {
     parts.push(`${grouped(countShown(shown, cloud.count))} shown`);
   }
@@ -148,8 +158,7 @@ export function factsOf({ state, cloud, shown }: Scene): string[] {
     parts.push(`explained variance ${axes.join(', ')}`);
   }
   if (state.quality) {
-    const { trustworthiness, continuity, k } = state.quality;
-    parts.push(`trustworthiness ${figure(trustworthiness)}, continuity ${figure(continuity)} (k = ${k})`);
+    parts.push(qualityInWords(state.quality));
   }
   if (cloud.count - cloud.lost > 1 && state.low.every((least, axis) => least === state.high[axis])) {
     parts.push('all of them at one place');

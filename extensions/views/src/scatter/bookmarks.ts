@@ -1,4 +1,5 @@
 /** Arrangements that are kept under a name, and their file. */
+import type { ScatterViewEvent } from '../protocol';
 import { fileName } from '../common/exporting';
 import { h, replace, setText } from '../common/dom';
 import { button } from '../common/parts';
@@ -29,9 +30,13 @@ export class Bookmarks implements Part {
   });
   private readonly give: HTMLButtonElement;
   private readonly keep: HTMLElement;
-  private readonly publish = button('publish as a page', () => void this.page(), {
+  private readonly publish = button('publish as a page', () => void this.tell(this.page()), {
     title: 'One HTML file that needs neither kernel nor network, written beside the notebook',
     'data-testid': 'wb-publish'
+  });
+  private readonly table = button('write as a table', () => void this.tell({ type: 'write_table' }), {
+    title: 'One CSV file of all points, every coordinate to the last bit, written beside the notebook',
+    'data-testid': 'wb-write-table'
   });
   private readonly written = h('p', {
     class: 'wb-quiet wb-note',
@@ -73,6 +78,7 @@ export class Bookmarks implements Part {
       ),
       this.problem,
       this.publish,
+      this.table,
       this.written
     );
     this.name.addEventListener('keydown', event => {
@@ -90,7 +96,7 @@ export class Bookmarks implements Part {
     const { bookmarks } = scene.state;
     const key = JSON.stringify(bookmarks);
     this.give.disabled = bookmarks.length === 0;
-    this.publish.hidden = scene.alone;
+    this.publish.hidden = this.table.hidden = scene.alone;
     this.written.hidden = scene.state.published === '';
     setText(this.written, `written to ${scene.state.published}`);
     if (key !== this.key) {
@@ -138,8 +144,12 @@ export class Bookmarks implements Part {
     }
   }
 
-  private async page(): Promise<void> {
-    const answer = await this.asks.send({ type: 'publish', arrangement: this.asks.arrangement() });
+  private page(): ScatterViewEvent {
+    return { type: 'publish', arrangement: this.asks.arrangement() };
+  }
+
+  private async tell(event: ScatterViewEvent): Promise<void> {
+    const answer = await this.asks.send(event);
     this.say(answer && !answer.accepted ? answer.reason : '');
   }
 

@@ -12,6 +12,7 @@ import { moved, named, numberOf, numbersOf, placesOf, readCloud, type Cloud } fr
 import { SCATTER_CSS } from './css';
 import { Gestures, type Tool } from './gestures';
 import { Instrument } from './instrument';
+import { Judging } from './judging';
 import { Look } from './look';
 import { join, type Joining, type Lasso, type PixelBox } from './picking';
 import { pictureWithLegend, pointsTable, vectors } from './saved';
@@ -27,6 +28,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   private readonly stage = new Stage(() => this.frame.request());
   private readonly tools = new Tools(() => this.frame.request());
   private readonly window = new Window((low, high) => this.send({ type: 'look_closer', low, high }, true));
+  private readonly judging = new Judging(projection => this.send({ type: 'judge', projection }, true));
   private readonly field: HTMLElement;
   private readonly instrument: Instrument;
   private readonly gestures: Gestures;
@@ -38,6 +40,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   private pointer: readonly [number, number] | null = null;
   private area: PixelBox | Lasso | null = null;
   private bytes: readonly string[] = [];
+  private readonly localStates = new WeakSet<ScatterState>();
 
   constructor(root: HTMLElement, host: Host<ScatterViewEvent>, options?: MountOptions) {
     const identity = {
@@ -120,8 +123,10 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   }
 
   override update(state: ScatterState, buffers: readonly DataView[]): void {
-    // Numbers of points become places among the drawn, here and nowhere else.
-    super.update(localised(state, buffers), buffers);
+    // Numbers of points become places among the drawn, here and nowhere else; a state that had to wait comes again.
+    const here = this.localStates.has(state) ? state : localised(state, buffers);
+    this.localStates.add(here);
+    super.update(here, buffers);
   }
 
   protected accept(state: ScatterState, buffers: readonly DataView[]): void {
@@ -138,6 +143,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     }
     this.refusal.say(state.refusal ? `Refused: ${state.refusal.reason}` : '');
     this.instrument.accept(state, this.cloud!, buffers, this.theme.dark);
+    this.judging.update(state);
   }
 
   protected draw(): void {
@@ -200,6 +206,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     this.gestures.destroy();
     this.instrument.destroy();
     this.window.destroy();
+    this.judging.destroy();
     this.stage.destroy();
     super.destroy();
   }

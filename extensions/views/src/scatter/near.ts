@@ -81,7 +81,6 @@ export class Near implements Part {
     const current = picked !== undefined && state.selected[0] === picked;
     this.list.dataset['of'] = String(picked ?? '');
     const rows = current ? state.neighbours : [];
-    const away = state.window ? Math.min(state.k, state.total - 1) - rows.length : 0;
     replace(
       this.head,
       picked === undefined
@@ -89,14 +88,13 @@ export class Near implements Part {
         : `nearest to ${pointName(scene, picked)} ${ownName(scene, picked)}`.trim(),
       rows.length > 0 ? this.select : null
     );
+    const cells = scene.cloud.weights !== null;
     setText(
       this.note,
       picked === undefined
-        ? `${scene.cloud.weights ? 'Zoom in until points are drawn, and click one' : 'Click a point'}: its neighbours are found among all points, before projection.`
+        ? invitation(scene, cells)
         : current
-          ? rows.length > 0
-            ? `exact, of all ${grouped(state.total)} points, before projection${away > 0 ? `; ${away} of them outside of what is drawn` : ''}`
-            : ''
+          ? foundInWords(scene, rows.length)
           : 'looking …'
     );
     this.note.hidden = this.note.textContent === '';
@@ -139,6 +137,29 @@ export class Near implements Part {
       this.asks.choose([scene.selected[0]!, ...scene.state.neighbours.map(({ index }) => index)]);
     }
   }
+}
+
+/** What a person may do to see neighbours, while no point is picked. */
+function invitation({ state, alone }: Pick<Scene, 'state' | 'alone'>, cells: boolean): string {
+  if (alone && cells) {
+    return 'Many points are drawn as one here: there are none to pick, and no neighbours.';
+  }
+  const pick = cells ? 'Zoom in until points are drawn, and click one' : 'Click a point';
+  const among = alone && state.window ? 'the points of this page' : 'all points';
+  return `${pick}: its neighbours are found among ${among}, before projection.`;
+}
+
+/** Among what `count` neighbours were found: a page that stands alone has the vectors of the points that it draws. */
+export function foundInWords({ state, alone }: Pick<Scene, 'state' | 'alone'>, count: number): string {
+  if (count === 0) {
+    return '';
+  }
+  if (alone && state.window) {
+    return `exact, of the ${grouped(state.count)} points of this page, before projection`;
+  }
+  const away = state.window ? Math.min(state.k, state.total - 1) - count : 0;
+  const outside = away > 0 ? `; ${away} of them outside of what is drawn` : '';
+  return `exact, of all ${grouped(state.total)} points, before projection${outside}`;
 }
 
 /** Lets an element stand for a point: it is pointed at while the element is, and picked by a click. */

@@ -15,6 +15,8 @@ export interface Places {
   readonly middle: readonly [number, number, number];
   /** A coordinate is its place in the box times this, from the middle on; the same along all axes. */
   readonly reach: number;
+  /** The coordinates themselves, [count, dims]; null where they travelled in steps. */
+  readonly exact: Float32Array | null;
 }
 
 /** Decodes the positions of a state. */
@@ -78,7 +80,18 @@ export function unpack(
       positions[at + 2] = az + bz * ((second >>> 10) & STEPS);
     }
   }
-  return { positions, lost, middle, reach };
+  return { positions, lost, middle, reach, exact: null };
+}
+
+/** How far a coordinate along an axis may be off that travelled in steps, and was rounded in the box. */
+export function roundingOf(
+  { middle, reach }: Box,
+  low: readonly number[],
+  high: readonly number[],
+  axis: number
+): number {
+  const half = (high[axis]! - low[axis]!) / STEPS / 2;
+  return half + reach * 2 ** -22 + (Math.abs(middle[axis]!) + reach) * 2 ** -24;
 }
 
 /** Centres a cloud and scales it into the box from −1 to 1, with the same scale along all axes. */
@@ -99,7 +112,7 @@ export function normalise(raw: Float32Array, count: number, dims: number, whole:
       lost += 1;
     }
   }
-  return { positions, lost, middle, reach };
+  return { positions, lost, middle, reach, exact: raw };
 }
 
 function boundsOf(raw: Float32Array, count: number, dims: number): readonly [number[], number[]] {

@@ -5,7 +5,7 @@
 import type { Answer, Host } from '../host';
 import type { Neighbour, ScatterState, ScatterViewEvent } from '../protocol';
 import { mountScatter } from './index';
-import { nearest } from './nearest';
+import { nearestIn, shownNumbers } from './nearest';
 
 /** What Python has written beside the state. */
 interface Page {
@@ -27,10 +27,13 @@ function parts(name: string): Element[] {
 /** Answers as a kernel would, as far as a page can. */
 class Alone {
   private vectors: Float32Array | null = null;
+  /** The numbers of the points whose vectors these are; null where they are counted from 0. */
+  private readonly numbers: Uint32Array | null;
 
   constructor(
     private state: ScatterState,
     private readonly size: number,
+    buffers: readonly DataView[],
     private readonly draw: (state: ScatterState) => void
   ) {
     const [element] = parts('vectors');
@@ -38,6 +41,15 @@ class Alone {
       const view = bytesOf(element);
       this.vectors = new Float32Array(view.buffer);
     }
+    this.numbers = shownNumbers(state, buffers);
+  }
+
+  /** The first state: Python's neighbours are of all points, and a page may have a part of them. */
+  get first(): ScatterState {
+    const { state } = this;
+    return state.window
+      ? { ...state, neighbours: this.near(state.selected[0], state.k, state.metric) }
+      : state;
   }
 
   answer(event: ScatterViewEvent): Answer {
@@ -59,7 +71,9 @@ class Alone {
   }
 
   private near(point: number | undefined, k: number, metric: ScatterState['metric']): Neighbour[] {
-    return point === undefined || !this.vectors ? [] : nearest(this.vectors, this.size, point, k, metric);
+    return point === undefined || !this.vectors
+      ? []
+      : nearestIn(this.vectors, this.size, this.numbers, point, k, metric);
   }
 
   private take(change: Partial<ScatterState>): void {
@@ -71,7 +85,7 @@ class Alone {
 function start(): void {
   const { state, size } = JSON.parse(parts('state')[0]?.textContent ?? '') as Page;
   const buffers = parts('buffer').map(bytesOf);
-  const alone = new Alone(state, size, next => view.update(next, buffers));
+  const alone = new Alone(state, size, buffers, next => view.update(next, buffers));
   const host: Host<ScatterViewEvent> = {
     send: event => Promise.resolve(alone.answer(event)),
     status: { kind: 'disconnected', reason: 'published' },
@@ -80,7 +94,7 @@ function start(): void {
   };
   const root = document.getElementById('projector')!;
   const view = mountScatter(root, host, { alone: true });
-  view.update(state, buffers);
+  view.update(alone.first, buffers);
 }
 
 start();

@@ -5,24 +5,40 @@ import { csv } from '../common/exporting';
 import { grouped } from '../common/numbers';
 import type { Theme } from '../common/theme';
 import { numberOf } from './cloud';
-import { isHere, textOf } from './columns';
+import { isHere, textOf, type Column } from './columns';
 import { BRIGHT, HIDDEN } from './emphasis';
+import { roundingOf } from './places';
 import type { Scene } from './scene';
 import { categoryShape, shapePath } from './shapes';
 import type { Stage } from './stage';
 
-/** The places of all points, in the projection's own coordinates, and what is known of them. */
+/**
+ * The places of all points, in the projection's own coordinates, and what is known of them. Every bit of a coordinate
+ * is there where it has travelled; where it has not, the head says how far each may be off.
+ */
 export function pointsTable({ state, cloud, columns }: Scene): string {
   const here = [...columns.values()].filter(isHere);
+  const { exact } = cloud;
   const axes = ['x', 'y', 'z'].slice(0, state.dims);
+  const told = exact
+    ? axes
+    : axes.map((axis, at) => `${axis} ± ${roundingOf(cloud, state.low, state.high, at).toExponential(1)}`);
+  const placeOf = (point: number, axis: number): number =>
+    exact
+      ? exact[point * state.dims + axis]!
+      : Math.fround(cloud.middle[axis]! + cloud.reach * cloud.positions[point * 3 + axis]!);
   const rows = Array.from({ length: cloud.count }, (_, point) => [
     numberOf(cloud, point),
-    ...axes.map((_axis, axis) =>
-      String(Math.fround(cloud.middle[axis]! + cloud.reach * cloud.positions[point * 3 + axis]!))
-    ),
-    ...here.map(column => textOf(column, point))
+    ...axes.map((_axis, axis) => placeOf(point, axis)),
+    ...here.map(column => cellOf(column, point))
   ]);
-  return csv([['index', ...axes, ...here.map(({ name }) => name)], ...rows]);
+  return csv([['index', ...told, ...here.map(({ name }) => name)], ...rows]);
+}
+
+/** A value as a table has it: a number as one, for a text that begins with a minus is defused as a formula. */
+function cellOf(column: Column, point: number): string | number {
+  const number = column.kind === 'number' ? column.numbers[point]! : Number.NaN;
+  return Number.isNaN(number) ? textOf(column, point) : number;
 }
 
 /** What a file is made of. */

@@ -133,8 +133,8 @@ export function localised(state: ScatterState, buffers: readonly DataView[]): Sc
   };
 }
 
-/** What is drawn of how many, in words. */
-export function pointsInWords(state: ScatterState): string {
+/** What is drawn of how many, in words; a page that stands `alone` has nobody to ask for a closer look. */
+export function pointsInWords(state: ScatterState, alone = false): string {
   const { window, count, total } = state;
   if (!window) {
     return `${grouped(count)} of ${grouped(total)} points`;
@@ -142,7 +142,6 @@ export function pointsInWords(state: ScatterState): string {
   if (window.weights_buffer === null) {
     return `${grouped(count)} of ${grouped(total)} points: all in this part`;
   }
-  return window.inside < total
-    ? `${grouped(window.inside)} of ${grouped(total)} points as density; zoom in to see points`
-    : `${grouped(total)} points as density; zoom in to see points`;
+  const of = window.inside < total ? `${grouped(window.inside)} of ` : '';
+  return `${of}${grouped(total)} points as density${alone ? '' : '; zoom in to see points'}`;
 }
