@@ -1,6 +1,6 @@
 """Random programs in the part of Python that can be scripted, written out as text.
 
-Every name has one type and is there before it is read, as scripts want it; numbers stay small, and loops end.
+Every name has one type and is there before it is read, as scripts want it; numbers and lists stay small, and loops end.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class _Writer:
                 f"[z for z in range(4) if z != {sub('int')}]",
                 f"sorted({one})",
                 f"list(range({sub('int')} % 5))",
-                f"[z * w for z, w in zip({one}, {sub('List[int]')})]",
+                f"[z * w % 97 for z, w in zip({one}, {sub('List[int]')})]",
                 f"{one}[::-1]",
             ]
         )
@@ -250,8 +250,10 @@ class _Writer:
         name = self.pick(names)
         if kind == "str":
             return self.put(indent, f"{name} += {self.expression(env, 'str', 1)}[:3]")
-        operator = "+=" if kind == "List[int]" else self.pick(["+=", "-="])
-        return self.put(indent, f"{name} {operator} {self.expression(env, kind, 1)}")
+        if kind == "List[int]":
+            # A list that is added to itself in loops inside loops would fill all memory.
+            return self.put(indent, f"{name} += {self.expression(env, kind, 1)}[:3]")
+        return self.put(indent, f"{name} {self.pick(['+=', '-='])} {self.expression(env, kind, 1)}")
 
     def _write_change(self, env, indent, loop, depth) -> None:
         for kind in self.pick([["List[int]", "Dict[str, int]"], ["Dict[str, int]", "List[int]"]]):
