@@ -68,6 +68,12 @@ def cluster(points: Array, settings: Mapping[str, Any]) -> tuple[Array, Array]:
         TypeError: there is no such setting, or a number of points is none.
         ValueError: there are fewer points than `min_cluster_size`.
     """
+    least = settings.get("min_cluster_size", 5)
+    if not is_whole(least):
+        raise TypeError(f"hdbscan: min_cluster_size is a whole number of points, got {least!r}")
+    samples = settings.get("min_samples")
+    if samples is not None and not is_whole(samples):
+        raise TypeError(f"hdbscan: min_samples is a whole number of points, or None, got {samples!r}")
     try:
         kind = _CLUSTER.HDBSCAN
     except ModuleNotFoundError as error:
@@ -77,12 +83,6 @@ def cluster(points: Array, settings: Mapping[str, Any]) -> tuple[Array, Array]:
     check_settings(
         "hdbscan", settings, [one for one in inspect.signature(kind.__init__).parameters if one != "self"]
     )
-    least = settings.get("min_cluster_size", 5)
-    if not is_whole(least):
-        raise TypeError(f"hdbscan: min_cluster_size is a whole number of points, got {least!r}")
-    samples = settings.get("min_samples")
-    if samples is not None and not is_whole(samples):
-        raise TypeError(f"hdbscan: min_samples is a whole number of points, or None, got {samples!r}")
     if not 2 <= least <= len(points):
         raise ValueError(
             f"hdbscan: min_cluster_size is from 2 to the {len(points):,} points there are, got {least!r}"
