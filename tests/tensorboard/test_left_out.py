@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +14,13 @@ from tensorboardX import summary
 from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.proto.layout_pb2 import Layout
 from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
-from tensorboardX.record_writer import masked_crc32c
 
 import workbench as wb
+from tests.tensorboard.event_files import records
 from workbench.tensorboard import SummaryWriter
 from workbench.tensorboard.tensors import array_of
 
 GARBAGE = b"\xff\xfe no message \x01"
-
-
-def records(path: Path, events: list[Any]) -> None:
-    """Write events as an event file has them, each with its right checksums."""
-    with path.open("wb") as stream:
-        for event in events:
-            data = event.SerializeToString()
-            head = struct.pack("<Q", len(data))
-            stream.write(head + struct.pack("<I", masked_crc32c(head)) + data)
-            stream.write(struct.pack("<I", masked_crc32c(data)))
 
 
 def told(plugin: str, tag: str = "t", content: bytes = b"", **tensor: Any) -> Any:

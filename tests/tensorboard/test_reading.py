@@ -19,6 +19,7 @@ from tensorboardX.proto.event_pb2 import Event, SessionLog
 from tensorboardX.record_writer import masked_crc32c
 
 import workbench as wb
+from tests.tensorboard.event_files import records
 from workbench.tensorboard import SummaryWriter, checksum, layouts
 from workbench.tensorboard.run import Run
 
@@ -29,16 +30,6 @@ def test_checksums_are_those_of_one_piece_after_the_other(sizes: list[int], star
     data = np.random.default_rng(len(sizes)).integers(0, 256, 4000).astype(np.uint8)
     found = checksum.masked(data, np.full(len(sizes), start), np.asarray(sizes, np.int64))
     assert found.tolist() == [masked_crc32c(data[start : start + size].tobytes()) for size in sizes]
-
-
-def records(path: Path, events: list[Any]) -> None:
-    """Write events as an event file has them."""
-    with path.open("wb") as stream:
-        for event in events:
-            data = event.SerializeToString()
-            head = struct.pack("<Q", len(data))
-            stream.write(head + struct.pack("<I", masked_crc32c(head)) + data)
-            stream.write(struct.pack("<I", masked_crc32c(data)))
 
 
 def offsets(data: bytes) -> list[int]:
