@@ -218,7 +218,7 @@ def test_masks_let_through_what_rectifiers_do() -> None:
     np.testing.assert_array_equal(gradient_of(fast, plain), gradient_of(elementwise, plain))
 
 
-def test_a_row_costs_what_programs_work_in_too(x: wb.Tensor) -> None:
+def test_a_row_costs_what_programs_work_in_too(x: wb.Tensor, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is there before it is measured, since programs keep it, and grows with the rows."""
     fast = wb.compile(network())
     for _ in range(2):
@@ -227,4 +227,11 @@ def test_a_row_costs_what_programs_work_in_too(x: wb.Tensor) -> None:
     worked_in = wb.compiler.explain(fast).working_bytes([(1, 3, 16, 16)])
     assert worked_in == max(one.planned_bytes for one in programs(fast) if one.inputs[0][0] == 1) > 0
     assert cost.bytes > worked_in
+    # A model of its own, of which something is said that no call of it takes.
+    other = wb.compile(network())
+    monkeypatch.setattr(type(other), "_working_bytes", lambda self, shapes: len(shapes) << 40)
+    for _ in range(2):
+        IntegratedGradients(other).attribute(x, target=2)
+    ((cost,),) = [one.values() for one in evaluation._MEASURED[other].values()]
+    assert cost.bytes > 1 << 40
     assert wb.compiler.explain(fast).working_bytes([(1234, 3, 16, 16)]) == 0
