@@ -235,3 +235,21 @@ def test_a_row_costs_what_programs_work_in_too(x: wb.Tensor, monkeypatch: pytest
     ((cost,),) = [one.values() for one in evaluation._MEASURED[other].values()]
     assert cost.bytes > 1 << 40
     assert wb.compiler.explain(fast).working_bytes([(1234, 3, 16, 16)]) == 0
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e30])
+def test_parameters_are_looked_at_again_once_they_have_changed(x: wb.Tensor, value: float) -> None:
+    wb.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(3, 30, 16), nn.ReLU(), nn.Conv2d(30, 4, 1), nn.ReLU(), nn.Flatten()
+    ).eval()
+    fast = wb.compile(model)
+    with parameters_fixed():
+        for one in (None, None, None, 0, 2):
+            if one is not None:
+                with wb.no_grad():
+                    model[one].weight[3, 1] = value
+            np.testing.assert_allclose(
+                gradient_of(fast, x), gradient_of(model, x), rtol=1e-4, atol=1e-6, equal_nan=True
+            )
+    assert wb.compiler.explain(fast).calls == {"compiled": 5}

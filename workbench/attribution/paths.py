@@ -36,7 +36,9 @@ def _between(start: Array, end: Array, rows: Array, alphas: Array) -> Array:
     if rows[0] == rows[-1]:  # of one sample: not copied before it is multiplied
         rows = rows[:1]
     begin = start[rows]
-    return np.asarray(begin + at * (end[rows] - begin))
+    found: Array = at * (end[rows] - begin)
+    found += begin
+    return found
 
 
 def add_by_sample(total: Array, values: Array, batch: Batch, weights: Array) -> None:
@@ -44,4 +46,6 @@ def add_by_sample(total: Array, values: Array, batch: Batch, weights: Array) -> 
     weight = weights[np.arange(batch.start, batch.stop) % len(weights)]
     firsts = np.flatnonzero(np.diff(batch.rows, prepend=-1))
     for first, last in zip(firsts, [*firsts[1:], len(batch.rows)], strict=True):
-        total[batch.rows[first]] += np.tensordot(weight[first:last], values[first:last], 1)
+        # No product of matrices: a BLAS leaves its threads spinning, and they would share the processor with the
+        # next batch.
+        total[batch.rows[first]] += np.einsum("r,r...->...", weight[first:last], values[first:last])

@@ -108,6 +108,12 @@ class Plan:
     alone: Any = None
     """Where the plan is one program: it, which of what is given it takes, and which of its results are given."""
 
+    parameters: Collection[Value] = ()
+    """Those of what it takes that are tensors of a module."""
+
+    seen: bool = False
+    """True once numbers of parameters were such as the program takes."""
+
     def __post_init__(self) -> None:
         part = self.parts[0] if len(self.parts) == 1 else None
         if not isinstance(part, NativePart) or part.coded:
@@ -116,6 +122,7 @@ class Plan:
         made = {value: i for i, value in enumerate(part.outputs)}
         if all(one in made for one in given) and all(one in taken for one in part.inputs):
             self.alone = part.program, [taken[one] for one in part.inputs], [made[one] for one in given]
+            self._fixed = [i for i, one in enumerate(part.inputs) if one in self.parameters]
         if part.inputs == self.takes and self.single and tuple(self.gives) == tuple(part.outputs):
             self.whole = part.program, self.names.get(part.outputs[0])
 
@@ -161,12 +168,16 @@ class Plan:
         )
         return outputs[0] if self.single else outputs
 
-    def values(self, arrays: list[Any]) -> list[Any] | None:
-        """Return the arrays of what the graph gives, one after another, as `run` puts them together."""
+    def values(self, arrays: list[Any], fixed: bool = False) -> list[Any] | None:
+        """Return the arrays of what the graph gives, one after another, as `run` puts them together.
+
+        Numbers of parameters are looked at in each run, or only in the first where they are `fixed` for all.
+        """
         if self.alone is not None:
             # The way of what is trained, whose small steps take no longer than this does.
             program, taken, given = self.alone
-            found = program.run([arrays[i] for i in taken])
+            found = program.run([arrays[i] for i in taken], self._fixed if fixed and self.seen else [])
+            self.seen = self.seen or found is not None
             return None if found is None else [found[i] for i in given]
         result = self.run(arrays)
         return None if result is None else [one.payload for one in tensors_in((result,))]
@@ -203,6 +214,7 @@ def _plan(graph: Graph, parts: list[NativePart | EagerPart], sizes: Mapping[Symb
     return Plan(
         parts, [*graph.inputs, *graph.parameters, *graph.seeds], graph.outputs, graph.single, dict(graph.constants),
         {value: one for value, one in names.items() if any(one)}, sizes, _ends(graph, parts),
+        parameters=frozenset(graph.parameters),
     )  # fmt: skip
 
 

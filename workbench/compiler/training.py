@@ -72,7 +72,8 @@ class Trained:
         self.asks = made.asks
         """For each tensor of the result that can have a gradient, whether one goes on from it."""
         self.fixed = fixed
-        """Whether parameters are what they are: the gradients are those of arguments alone."""
+        """Whether parameters are what they are: the gradients are those of arguments alone. Whoever calls has looked
+        that no number has changed since it was made."""
         self.joint, masks = self._with_masks(made)
         halves = halved(self.joint, early=masks)
         self.saved = halves.saved
@@ -160,7 +161,7 @@ class Trained:
         held = [self.tensors[value.name].payload for value in self.fused.parameters]
         given = [*payloads, *[None] * (len(self.fused.inputs) - len(payloads)), *held, *seeds.values()]
         # Finite or not, what comes of it is the same for the tape.
-        found = plan.forward.values(given)
+        found = plan.forward.values(given, self.fixed)
         plain = found is None
         if found is None:
             found = plan.forward_by_ops(self).values(given)
@@ -202,7 +203,7 @@ class Trained:
         arriving = tuple([one is not None for one in gradients])
         lowered_one = plan.backward(self, arriving)
         given = self._given(call, gradients, lowered_one)
-        found = lowered_one.values(given, call.params["lying"])
+        found = lowered_one.values(given, call.params["lying"], self.fixed)
         made: list[Any] = [None] * len(call.inputs)
         needs = call.needs
         for name, one in zip(lowered_one.given, found, strict=True):
@@ -413,9 +414,9 @@ class LoweredBackward:
         """Names of what gets a gradient; nothing goes on to the others."""
         self._by_ops: Plan | None = None
 
-    def values(self, given: list[Any], lying: Mapping[str, Any]) -> Any:
+    def values(self, given: list[Any], lying: Mapping[str, Any], fixed: bool = False) -> Any:
         """Return the gradients, where what was saved lies so; the plan takes all of it as it lies, or nothing."""
-        found = self.plan.values(given) if self.takes_lying == bool(lying) else None
+        found = self.plan.values(given, fixed) if self.takes_lying == bool(lying) else None
         if found is not None:
             return found
         first = len(self.backward.fused.inputs) - len(self.saved)

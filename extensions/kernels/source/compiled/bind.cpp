@@ -199,7 +199,7 @@ void bind_program(nb::module_& module) {
         .def("shape", &Program::shape)
         .def("finish", &Program::finish, arg("results"), arg("held") = std::vector<bool>{})
         .def("share_arena", &Program::share_arena)
-        .def("run", &Program::run)
+        .def("run", &Program::run, arg("inputs"), arg("seen") = std::vector<std::size_t>{})
         .def_prop_ro("steps", &Program::steps)
         .def_prop_ro("types", &Program::types)
         .def_prop_ro("arena_bytes", &Program::arena_bytes)

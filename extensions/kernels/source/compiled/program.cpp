@@ -472,10 +472,12 @@ Dims Program::given_strides(int x) const {
     return at(x).single ? Dims{} : Dims(at(x).layout.get_strides());
 }
 
-std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object>& inputs) {
+std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object>& inputs, const std::vector<std::size_t>& seen) {
     if (!finished_) refuse("a program runs after it is finished");
     if (inputs.size() != inputs_.size())
         refuse("a program of " + std::to_string(inputs_.size()) + " inputs was given " + std::to_string(inputs.size()));
+    std::vector<char> unseen(inputs.size(), 1);
+    for (const std::size_t one : seen) unseen.at(one) = 0;
     std::vector<AnyArray> arrays;
     arrays.reserve(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -503,7 +505,7 @@ std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object
                 held.back() = copies.back().data();
             }
             const bool relied_on = spaces_[static_cast<std::size_t>(at(inputs_[i]).space)].relied_on;
-            if (relied_on && !all_within(of, held.back(), count_of(sizes), usual_values)) return std::nullopt;
+            if (relied_on && unseen[i] && !all_within(of, held.back(), count_of(sizes), usual_values)) return std::nullopt;
         }
         auto frame = take_frame();
         // Slots that lie in what this run is given, and in what it gives.

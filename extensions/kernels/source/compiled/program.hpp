@@ -250,7 +250,8 @@ class Program {
     // Works in the arenas of another program, if it has not run yet.
     void share_arena(Program& other);
     // The results; none where an input has values of which a step of this program would make something else than they are.
-    std::optional<std::vector<nb::object>> run(const std::vector<nb::object>& inputs);
+    // Inputs whose numbers are in `seen` are not looked at: a run found them usual, and they have not changed.
+    std::optional<std::vector<nb::object>> run(const std::vector<nb::object>& inputs, const std::vector<std::size_t>& seen = {});
 
     // How large the values of a slot are at most, none of them NaN; infinity where that is not known.
     double bound(int x);
