@@ -201,7 +201,7 @@ void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prep
     const std::int64_t parts = std::clamp<std::int64_t>(4 * (thread_count() - 1) / all, 1, count);
     const std::int64_t products = tall * output[3] * weights_[0].steps() * 4 * shape_[0] / parts;
     const std::int64_t wide = pool ? output[3] / 2 : output[3], line = wide * shape_[0];  // bytes of a row of results
-    parallel_for(all * parts, 1 + products_of_a_thread / products, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(all * parts, 1 + products_of_a_thread() / products, [&](std::int64_t begin, std::int64_t end) {
         Band band(*this, input, output, tall, prepared.input_zero);
         const Tiles tiles(prepared.tiles);
         Buffer<std::uint8_t> room;

@@ -41,6 +41,7 @@ class PackedQuantizedConv2d {
     void convolve(const std::uint8_t* x, const Prepared& prepared, std::uint8_t* out, const CodesSum* sum = nullptr,
                   const std::uint8_t* added = nullptr) const;
     std::int64_t bytes() const;
+    std::int64_t products_of(std::int64_t outputs) const { return outputs * weights_[0].steps() * 4; }
 
    private:
     class Band;

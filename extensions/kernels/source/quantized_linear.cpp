@@ -129,7 +129,7 @@ struct PackedQuantizedLinear::Rows {
 };
 
 void PackedQuantizedLinear::multiply(const float* x, std::int64_t rows, bool by_row, std::int64_t highest, bool relu,
-                                     float* out, std::int64_t worth) const {
+                                     float* out) const {
     const std::int64_t inputs = shape_[1];
     const Rows lie(rows, inputs);
     const Buffer<std::uint8_t> codes = lie.room(rows, inputs);
@@ -158,7 +158,7 @@ void PackedQuantizedLinear::multiply(const float* x, std::int64_t rows, bool by_
         std::fill_n(zeros.data(), rows, zeros.data()[0]);
     }
     multiply(codes.data(), rows, lie.step, [&](std::int64_t p) { return channels_.panel(weights_, p, relu); },
-             {nullptr, out, scales.data(), zeros.data()}, worth);
+             {nullptr, out, scales.data(), zeros.data()});
     if (finite) return;
     // No code stands for what is not finite: a row with such a value says so, the others are as they would be without it.
     for (std::int64_t row = 0; row < rows; ++row)
@@ -181,12 +181,12 @@ void PackedQuantizedLinear::multiply(const std::uint8_t* x, std::int64_t rows, c
         QuantizedPanel panel = channels_.panel(weights_, p, 0, q, !to.bytes);
         if (to.bytes) panel.low = std::max(panel.low, static_cast<float>(least));
         return panel;
-    }, to, products_of_a_thread);
+    }, to);
 }
 
 template <typename Make>
 void PackedQuantizedLinear::multiply(const std::uint8_t* data, std::int64_t rows, std::int64_t step, Make&& make,
-                                     QuantizedTarget target, std::int64_t worth) const {
+                                     QuantizedTarget target) const {
     const std::int64_t inputs = shape_[1];
     Buffer<std::uint8_t> wide;
     if (!has_vnni()) {
@@ -197,9 +197,8 @@ void PackedQuantizedLinear::multiply(const std::uint8_t* data, std::int64_t rows
     // Items are some rows by a panel: with tiles as many as a near cache holds.
     const std::int64_t high = by_tiles ? std::clamp<std::int64_t>((1 << 18) / step / 32 * 32, 32, 256) : 32;
     const std::int64_t bands = (rows + high - 1) / high;
-    // Few rows wait for the weights: they take as long as several.
-    const std::int64_t products = std::clamp<std::int64_t>(rows, 4, high) * inputs * shape_[0] / weights_.panels();
-    parallel_for(bands * weights_.panels(), 1 + worth / products, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t of_an_item = products_of(std::min(rows, high)) / weights_.panels();
+    parallel_for(bands * weights_.panels(), 1 + products_of_a_thread() / of_an_item, [&](std::int64_t begin, std::int64_t end) {
         const Tiles tiles(by_tiles);
         for (std::int64_t item = begin; item < end; ++item) {
             const std::int64_t first = item % bands * high, last = std::min(rows, first + high);

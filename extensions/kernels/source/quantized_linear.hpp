@@ -1,6 +1,7 @@
 // The affine map on codes, whose weights are packed once; what recurrent layers multiply with, too.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -11,8 +12,6 @@ namespace workbench {
 Packing packing_for_this_cpu();
 
 constexpr std::int64_t quantized_slack = 64;  // bytes that a last step may read beyond its input
-constexpr std::int64_t products_of_a_thread = 4000000;        // that take as long as waking another thread
-constexpr std::int64_t products_of_a_waiting_thread = 250000;  // as telling one that waits, having just had work
 
 class PackedQuantizedLinear {
    public:
@@ -27,10 +26,10 @@ class PackedQuantizedLinear {
     // Of `rows` rows of codes that lie together: codes, or floats where `to` has a place for them. Called without Python's lock.
     void multiply(const std::uint8_t* x, std::int64_t rows, const Quantization& q, std::int64_t least, QuantizedTarget to) const;
 
-    // The same on `rows` rows of floats that lie together, into `out`. Called without Python's lock. Another thread takes part
-    // where it has as many products to do as `worth`.
-    void multiply(const float* x, std::int64_t rows, bool by_row, std::int64_t highest, bool relu, float* out,
-                  std::int64_t worth = products_of_a_thread) const;
+    // The same on `rows` rows of floats that lie together, into `out`. Called without Python's lock.
+    void multiply(const float* x, std::int64_t rows, bool by_row, std::int64_t highest, bool relu, float* out) const;
+    // How many products of codes take as long as those of `rows` rows: few rows wait for the weights as long as several.
+    std::int64_t products_of(std::int64_t rows) const { return std::max<std::int64_t>(4, rows) * shape_[0] * shape_[1]; }
     std::int64_t inputs() const { return shape_[1]; }
     std::int64_t outputs() const { return shape_[0]; }
     std::int64_t bytes() const { return weights_.bytes(); }
@@ -38,8 +37,7 @@ class PackedQuantizedLinear {
    private:
     struct Rows;
     template <typename Make>
-    void multiply(const std::uint8_t* data, std::int64_t rows, std::int64_t step, Make&& make, QuantizedTarget target,
-                  std::int64_t worth) const;
+    void multiply(const std::uint8_t* data, std::int64_t rows, std::int64_t step, Make&& make, QuantizedTarget target) const;
 
     const Dims shape_;
     const Channels channels_;

@@ -78,19 +78,21 @@ nb::object through(const Layers& layers, const Input<float>& x, const std::vecto
         const Buffer<float> pre(count * width), product(batch * width), gates(batch * width), cells(batch * size);
         Buffer<float> between[2];
         for (std::int64_t k = 0; k < std::min<std::int64_t>(2, depth - 1); ++k) between[k] = Buffer<float>(count * line);
-        // Once a thread is awake it waits for the next product of the call. Few rows take as long as several.
-        const std::int64_t steps = static_cast<std::int64_t>(layers.forward.steps.size());
-        const std::int64_t all = layers.count * width * size * (std::max<std::int64_t>(4, count) + 4 * steps);
-        const std::int64_t worth = all < 2 * products_of_a_thread ? products_of_a_thread : products_of_a_waiting_thread;
+        std::int64_t all = 0;
+        for (std::int64_t one = 0; one < layers.count; ++one) {
+            all += layers.products[2 * one]->products_of(count);
+            for (const auto& step : layers.forward.steps) all += layers.products[2 * one + 1]->products_of(step.count);
+        }
+        const CloseCalls close(all);
         const float* input = rows.data();
         for (std::int64_t one = 0; one < layers.count; ++one) {
             const std::int64_t depth_here = one / layers.directions, direction = one % layers.directions;
             float* out = (depth_here + 1 == depth ? y.data() : between[depth_here % 2].data()) + direction * size;
             float* state = states.front().data() + one * batch * size;
             float* memory = states.back().data() + one * batch * size;
-            layers.products[2 * one]->multiply(input, count, false, highest, false, pre.data(), worth);
+            layers.products[2 * one]->multiply(input, count, false, highest, false, pre.data());
             for (const auto& step : (direction ? layers.backward : layers.forward).steps) {
-                layers.products[2 * one + 1]->multiply(state, step.count, false, highest, false, product.data(), worth);
+                layers.products[2 * one + 1]->multiply(state, step.count, false, highest, false, product.data());
                 parallel_for(step.count, std::max<std::int64_t>(1, 4096 / size), [&](std::int64_t begin, std::int64_t end) {
                     for (std::int64_t i = begin; i < end; ++i)
                         work(Row{pre.data() + (step.first + i) * width, product.data() + i * width, size, state + i * size,

@@ -507,6 +507,7 @@ std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object
             const bool relied_on = spaces_[static_cast<std::size_t>(at(inputs_[i]).space)].relied_on;
             if (relied_on && unseen[i] && !all_within(of, held.back(), count_of(sizes), usual_values)) return std::nullopt;
         }
+        const CloseCalls close(products_of_codes_);
         auto frame = take_frame();
         // Slots that lie in what this run is given, and in what it gives.
         for (std::size_t i = 0; i < slots_.size(); ++i) {

@@ -104,6 +104,7 @@ int Program::quantized_convolution(int x, std::shared_ptr<PackedQuantizedConv2d>
     std::vector<int> slots{x};
     if (sum) slots.push_back(added);
     slots.push_back(made);
+    products_of_codes_ += layer->products_of(count_of(result));
     add_loop(sum ? "convolution of codes own, sum" : "convolution of codes own", slots, thread_count(),
              [=, layer = std::move(layer), prepared = std::move(prepared)](void* const* places) {
                  auto* to = static_cast<std::uint8_t*>(places[sum ? 2 : 1]);
@@ -121,6 +122,7 @@ int Program::quantized_linear(int x, std::shared_ptr<PackedQuantizedLinear> laye
     store_->count(layer, layer->bytes());
     sizes.back() = layer->outputs();
     const int made = add_plain(sizes, codes ? Storage::quint8 : Storage::float32);
+    products_of_codes_ += layer->products_of(rows);
     add_loop("linear of codes own", {x, made}, thread_count(), [=, layer = std::move(layer)](void* const* places) {
         const QuantizedTarget to{codes ? static_cast<std::uint8_t*>(places[1]) : nullptr, codes ? nullptr : static_cast<float*>(places[1]),
                                  nullptr, nullptr};
