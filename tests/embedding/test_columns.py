@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench.base.errors import UnavailableError
-from workbench.embedding import Column, Embedding, clusters, tsne, umap
+from workbench.embedding import Column, Embedding, clusters, hdbscan, tsne, umap_settings
 from workbench.embedding.columns import column_of
 
 
@@ -62,8 +62,8 @@ class _Missing:
 
 def test_a_library_that_is_not_installed_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tsne, "find_spec", lambda name: None)
-    monkeypatch.setattr(umap, "_UMAP", _Missing())
-    monkeypatch.setattr(clusters, "_CLUSTER", _Missing())
+    monkeypatch.setattr(umap_settings, "find_spec", lambda name: None)
+    monkeypatch.setattr(hdbscan, "_CLUSTER", _Missing())
     made = Embedding(np.eye(9)).project()
     before = made.projection
     for ask, library in (

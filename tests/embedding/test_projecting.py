@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench.base import events
-from workbench.embedding import Embedding, methods, runs
+from workbench.embedding import Embedding, methods, runs, umap
 from workbench.embedding.methods import Method, Outcome, Problem
 from workbench.embedding.runs import Report
 from workbench.embedding.setting_checks import Number, beginning, check_numbers
@@ -358,3 +358,37 @@ def test_numbers_of_settings(number: Number, right: list[Any], wrong: list[Any])
     for one in wrong:
         with pytest.raises(ValueError, match=r"M: n is a (whole )?number .*, got"):
             check_numbers("M", {"n": one}, {"n": number})
+
+
+def test_each_phase_is_told_at_once_and_has_no_part_in_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+
+    def run(problem: Problem, report: Report) -> Outcome:
+        positions = np.zeros((len(problem.points), 2))
+        report(positions, 0, 9, "first", "nothing")
+        report(positions, 0, 9, "first", "nothing")
+        report(positions, 0, 9, "second")
+        go.wait(30)
+        report(positions, 3, 9)
+        return Outcome(positions, iterations=9)
+
+    monkeypatch.setitem(
+        methods.METHODS, "phases", Method("phases", run, lambda _: None, lambda _: 2, iterative=True)
+    )
+    monkeypatch.setattr(runs, "PERIOD", 1000.0)
+    made = Embedding(POINTS)
+    seen: list[tuple[str, str, float]] = []
+    made.listen(lambda one: seen.append((one.projection.phase, one.projection.stand_in, one.projection.rate)))
+    made.project("phases", background=True)
+    go.set()
+    assert made.wait(30)
+    assert seen == [("first", "nothing", 0.0), ("second", "", 0.0), ("", "", 0.0), ("", "", 0.0)]
+
+
+def test_a_first_picture_is_made_of_any_points() -> None:
+    for points in (np.zeros((9, 4)), np.arange(9.0)[:, None], POINTS * 1e200):
+        problem = Problem(points, 2, {}, np.arange(len(points)), len(points), None, None)  # type: ignore[arg-type]
+        first = umap._first_picture(problem, "spectral")
+        assert (
+            first is not None and first.shape == (len(points), 2) and first.min() == 0 and first.max() <= 10
+        )

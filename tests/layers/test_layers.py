@@ -98,9 +98,17 @@ DECLARED: dict[str, dict[str, str]] = {
     "workbench.attribution.perturbation.masks": {
         "skimage.segmentation": "not needed by the package, slow to import, used when superpixels are asked for"
     },
-    "workbench.embedding.clusters": {
-        "sklearn.cluster": "an extra, slow to import, used when clusters are asked for"
-    },
+    "workbench.embedding.hdbscan": dict.fromkeys(
+        (
+            "sklearn",
+            "sklearn.cluster",
+            "sklearn.cluster._hdbscan._linkage",
+            "sklearn.cluster._hdbscan._tree",
+            "sklearn.metrics",
+            "sklearn.neighbors",
+        ),
+        "an extra, slow to import, used when clusters are asked for",
+    ),
     "workbench.embedding.tsne": {
         "openTSNE": "an extra, slow to import, used when its projection is asked for"
     },

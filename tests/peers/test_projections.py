@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.embedding import Embedding, tsne
+from workbench.embedding import Embedding, runs, tsne, umap_settings
 from workbench.widgets.scatter_words import facts_of
 
 datasets = pytest.importorskip("sklearn.datasets")
 decomposition = pytest.importorskip("sklearn.decomposition")
 DIGITS, CLASSES = datasets.load_digits(return_X_y=True)
 POINTS = DIGITS[:400].astype(np.float32)
+FEW = np.random.default_rng(2).standard_normal((40, 6))
 WORDS = wb.data.common_words().vectors[:1500]
 """Words of GloVe, which come with the workbench."""
 SHORT = {"early_exaggeration_iter": 30, "n_iter": 30, "n_jobs": 1}
@@ -133,6 +134,71 @@ print(seen[0], seen[-1])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
+
+
+def test_umap_is_checked_and_drawn_before_its_library_is_there() -> None:
+    pytest.importorskip("umap")
+    program = """
+import sys, numpy, workbench as wb
+made = wb.embedding.Embedding(numpy.random.default_rng(0).standard_normal((40, 8)))
+seen = []
+def look(embedding):
+    seen.append(("umap" in sys.modules, embedding.projection.phase))
+made.listen(look)
+made.project("umap", n_epochs=1, background=True)
+made.wait()
+print(seen[0], seen[-1])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(False, 'loading umap-learn') (True, '')"
+
+
+def test_settings_known_before_umap_is_imported_are_its_own() -> None:
+    library = pytest.importorskip("umap")
+    theirs = set(inspect.signature(library.UMAP.__init__).parameters) - {"self", *umap_settings.OWN}
+    assert set(umap_settings.KNOWN) == theirs | {"supervised"}
+    with pytest.raises(TypeError, match="UMAP has no setting 'n_neighbour'; did you mean 'n_neighbors'"):
+        Embedding(FEW).project("umap", n_neighbour=3)
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "phases", "stand_in"),
+    [
+        ("umap", {}, 3, "principal components"),
+        ("densmap", {"init": "pca"}, 3, "principal components"),
+        ("umap", {"init": FEW[:, 2:4]}, 3, ""),
+        ("umap", {"metric": "precomputed"}, 0, ""),
+        ("tsne", {"perplexity": 5, "early_exaggeration_iter": 1}, 1, ""),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:using precomputed metric")
+def test_a_picture_is_there_before_the_first_step_and_says_what_it_is(
+    method: str, settings: dict[str, Any], phases: int, stand_in: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openTSNE" if method == "tsne" else "umap")
+    monkeypatch.setattr(runs, "PERIOD", 0.0)
+    steps = {"n_iter": 2} if method == "tsne" else {"n_epochs": 3}
+    points = FEW
+    if settings.get("metric") == "precomputed":
+        points = np.linalg.norm(FEW[:, None] - FEW[None], axis=2)
+    made = Embedding(points)
+    frames: list[wb.embedding.Projection] = []
+    made.listen(lambda one: frames.append(one.projection) if one.projection is not None else None)
+    made.project(method, background=True, **settings, **steps)
+    assert made.wait(120) and made.failure == ""
+    early = [one for one in frames if one.phase]
+    assert len({one.phase for one in early}) == phases
+    for one in early:
+        assert one.running and one.iteration == 0 and one.of > 0 and one.stand_in == stand_in
+        assert np.isfinite(one.positions).all() and np.ptp(one.positions, axis=0).min() > 0
+        assert facts_of(one).startswith(one.phase) and "step" not in facts_of(one)
+        assert ("drawn until then: principal components" in facts_of(one)) == bool(stand_in)
+    # Positions of its own are told as such.
+    assert all(not one.phase for one in frames[len(early) :]) and frames[-1].stand_in == ""
+    assert np.array_equal(early[0].positions, early[-1].positions) if early else frames
+    if phases and not isinstance(settings.get("init", ""), str):
+        given = settings["init"] - settings["init"].min(axis=0)
+        np.testing.assert_allclose(early[0].positions, 10 * given / given.max(axis=0), rtol=1e-5)
 
 
 # With labels the graph falls into pieces, which scikit-learn warns of while umap-learn lays them out.

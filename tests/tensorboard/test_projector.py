@@ -137,7 +137,6 @@ def damage(path: Path, old: bytes, new: bytes) -> None:
         ("projector_config.pbtxt", b"e/tensors", b"../tensors", "which lies outside the log's folder"),
         ("projector_config.pbtxt", b"e/tensors.tsv", b"/etc/passwd", "which lies outside the log's folder"),
         ("projector_config.pbtxt", b"e/tensors", b"e/gone", "names 'e/gone.tsv', and there is no such file"),
-        ("projector_config.pbtxt", b'tensor_path: "e/tensors.tsv"', b"", "embedding 'e' names no tensor_path"),
         ("projector_config.pbtxt", b"tensor_shape: 3", b"tensor_shape: 4", r"holds \[8, 3\] values, not \[8, 4\]"),
         ("projector_config.pbtxt", b"single_image_dim: 4", b"single_image_dim: 0", r"single_image_dim is \[0, 5\]"),
         (
@@ -263,6 +262,60 @@ def test_a_log_gives_its_points_by_name(tmp_path: Path) -> None:
         log.projector()
     with pytest.raises(KeyError, match="did you mean 'digits'"):
         log.projector("digts")
+
+
+IN_CHECKPOINT = (
+    'model_checkpoint_path: "model.ckpt-9"\nembeddings { tensor_name: "layer/w" metadata_path: "gone.tsv" }\n'
+)
+
+
+def test_points_of_a_checkpoint_are_left_out_with_a_word_and_the_others_read(tmp_path: Path) -> None:
+    with tensorboard.SummaryWriter(tmp_path) as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    write(Embedding(np.eye(3)), tmp_path / "run", "digits")
+    config = tmp_path / "run/projector_config.pbtxt"
+    log = tensorboard.open(tmp_path)
+    assert (log.notes, log.refresh()) == ([], False)
+    config.write_text(config.read_text() + IN_CHECKPOINT)
+    # Whoever looks at the log is told without having read it anew.
+    assert log.refresh() is True
+    why = (
+        "left out: 1 embedding of the projector, {!r} (a checkpoint has its vectors, and none is read; projector.write "
+        "puts them into a log)"
+    )
+    assert log.notes == [why.format("run/layer/w")] and log.notes[0] in repr(log)
+    assert list(log.embeddings()) == ["run/digits"] and len(log.projector()) == 3
+    assert log.runs["."].scalars["loss"].values.tolist() == [1.0] and log.problems == []
+    with pytest.raises(
+        KeyError, match=r"no points 'run/layer/w' to be read; there are 'run/digits'; left out: 1"
+    ):
+        log.projector("run/layer/w")
+    with pytest.warns(UserWarning, match=r"projector_config\.pbtxt: left out: 1 embedding .*'layer/w'"):
+        assert list(read(tmp_path / "run")) == ["digits"]
+    # It is written over by one of its name.
+    write(Embedding(np.eye(4)), tmp_path / "run", "layer/w")
+    assert log.refresh() is True and log.notes == [] and len(log.projector("run/layer/w")) == 4
+
+
+def test_a_log_of_nothing_but_a_checkpoints_points_says_so(tmp_path: Path) -> None:
+    (tmp_path / "projector_config.pbtxt").write_text(IN_CHECKPOINT + 'embeddings { tensor_name: "<b>" }')
+    log = tensorboard.open(tmp_path)
+    assert log.embeddings() == {} and len(log.notes) == 1
+    assert log.notes[0].startswith(
+        "left out: 2 embeddings of the projector, 'layer/w', '<b>' (a checkpoint has their"
+    )
+    with pytest.raises(FileNotFoundError, match=r"no points for the projector: left out: 2 embeddings"):
+        log.projector()
+
+
+def test_a_damaged_configuration_is_told_where_points_are_asked_for(tmp_path: Path) -> None:
+    with tensorboard.SummaryWriter(tmp_path) as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    (tmp_path / "projector_config.pbtxt").write_text("embeddings [")
+    log = tensorboard.open(tmp_path)
+    assert log.notes == [] and list(log.runs) == ["."]
+    with pytest.raises(DamagedProjectorError, match=r"projector_config\.pbtxt is damaged at line"):
+        log.embeddings()
 
 
 def test_bookmarks_travel_with_a_log(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 from tests.widgets.test_scatter import clean, state  # noqa: F401  a fixture
 from tests.widgets.test_scatter_events import ask, soon
 from workbench.embedding import Embedding
-from workbench.embedding import projection as projection_room
+from workbench.embedding import judged as judged_room
 from workbench.embedding.methods import METHODS, Method, Outcome, Problem
 from workbench.live.messages import (
     CompareWithEvent,
@@ -29,6 +31,11 @@ from workbench.live.model import Refused
 from workbench.widgets import scatter_findings, scatter_judged, scatter_methods
 from workbench.widgets.scatter import ScatterModel
 from workbench.widgets.scatter_judged import judge
+from workbench.widgets.scatter_tasks import Task
+
+# The packages have functions of these names.
+quality_room = importlib.import_module("workbench.embedding.quality")
+scatter_room = importlib.import_module("workbench.widgets.scatter")
 
 X = np.random.default_rng(0).standard_normal((60, 8))
 
@@ -157,9 +164,8 @@ def test_a_picture_is_judged_where_a_page_shows_it_for_a_while() -> None:
 
 
 def test_of_many_points_some_are_judged_which_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    for room in (scatter_judged, projection_room):
-        monkeypatch.setattr(room, "ALL", 50)
-        monkeypatch.setattr(room, "SAMPLE", 20)
+    monkeypatch.setattr(judged_room, "ALL", 50)
+    monkeypatch.setattr(judged_room, "SAMPLE", 20)
     points = X.copy()
     points[[3, 11]] = np.nan
     made = Embedding(points).project(dims=2, missing="drop")
@@ -173,6 +179,10 @@ def test_of_many_points_some_are_judged_which_is_told(monkeypatch: pytest.Monkey
     projection = made.projection
     assert projection is not None and projection.quality is not None
     found = judge(projection, lambda done, of: None)
+    # Which of the points that are in the picture these are is said in one place, for both.
+    expected = [place for place in range(60) if place not in (3, 11)]
+    assert found.judged.tolist() == [expected[at] for at in judged_room.judged(58)]
+    assert drawn.quality.k == judged_room.neighbours_judged(58) == 10
     for one, other in zip(found, projection.quality, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
@@ -283,7 +293,7 @@ def test_work_says_how_far_it_is_and_is_stopped(held: tuple[threading.Event, lis
 def test_what_a_library_finds_after_it_was_stopped_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     go, threads = threading.Event(), []
 
-    def clusters(embedding: Embedding) -> object:
+    def clusters(embedding: Embedding, reached: object) -> object:
         threads.append(threading.current_thread())
         go.wait(30)
         return object()  # that no picture could be made of
@@ -299,6 +309,67 @@ def test_what_a_library_finds_after_it_was_stopped_is_dropped(monkeypatch: pytes
     soon(lambda: threads)
     threads[0].join(30)
     assert (columns(model)["cluster"], columns(model)["trustworthiness"]) == ("offered", "number")
+
+
+def ended_early(model: ScatterModel, event: object, what: str) -> None:
+    """Ask for something, see how far it is, stop it, and find its thread gone before it has found anything."""
+    name = f"projector {what}"
+    model.handle(event)
+    soon(lambda: (work := shown(model).work) is not None and work.done > 0)
+    work = shown(model).work
+    assert work is not None and work.what.startswith(what) and work.total == work.unit.count("points") * 60
+    model.handle(StopEvent("stop"))
+    assert shown(model).work is None
+    soon(lambda: all(one.name != name for one in threading.enumerate()))
+    assert shown(model).refusal is None
+
+
+@pytest.fixture
+def slow_steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every step of a task takes a while; the list says which phases there were."""
+    phases: list[str] = []
+    reached = Task.reached
+
+    def slowly(self: Task, done: int, total: int | None, phase: str = "") -> None:
+        phases.append(phase)
+        reached(self, done, total, phase)
+        time.sleep(0.02)
+
+    monkeypatch.setattr(Task, "reached", slowly)
+    return phases
+
+
+def test_finding_clusters_says_how_far_it_is_and_ends_where_it_is_stopped(slow_steps: list[str]) -> None:
+    pytest.importorskip("sklearn", reason="clusters are found by scikit-learn")
+    model = ScatterModel(Embedding(X))
+    ended_early(model, ComputeColumnEvent("compute_column", "cluster"), "clusters")
+    assert columns(model)["cluster"] == "offered"
+    # It was in the midst of the tree, whose last phase never came.
+    assert list(dict.fromkeys(slow_steps)) == ["neighbours", "tree"] and slow_steps.count("tree") < 59
+
+
+def test_comparing_says_how_far_it_is_and_ends_where_it_is_stopped(
+    slow_steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quality_room, "ROWS", 2)
+    for name, made in (("moved", three()), ("half", Embedding(X).project(dims=2))):
+        slow_steps.clear()
+        model = ScatterModel(made, beside={"half": Embedding(X[:, :4])})
+        ended_early(model, CompareWithEvent("compare_with", name), f"comparison with {name}")
+        assert shown(model).comparison is None and len(slow_steps) < 30
+
+
+def test_a_task_is_told_of_ten_times_a_second_and_in_every_phase(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    task = Task("clusters", "points", lambda: told.append(task.message().what))
+    for step in range(200):
+        now[0] += 0.01
+        task.reached(step, 200, "neighbours" if step < 100 else "tree")
+    assert 18 <= len(told) <= 22 and told[0] == "clusters: neighbours" and told[-1] == "clusters: tree"
+    # Each phase has a rate of its own.
+    assert (task.message().done, task.message().seconds) == (199, pytest.approx(0.99))
 
 
 def test_a_table_has_every_point_with_every_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,3 +388,40 @@ def test_a_table_has_every_point_with_every_bit(tmp_path: Path, monkeypatch: pyt
     assert [int(row[0]) for row in rows] == list(range(60))
     # What a spreadsheet would take for a formula is a text, and a number below 0 a number.
     assert (rows[2][4], rows[3][4], rows[2][5]) == ('\'=a,"b"', "c\n", made.columns["size"].texts[2])
+
+
+def test_a_table_that_cannot_be_written_is_refused_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = ScatterModel(Embedding(X, title="points"))
+
+    def full(path: Path, *rest: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(scatter_room, "write_table", full)
+    with pytest.raises(Refused, match=r"points\.csv cannot be written: No space left on device"):
+        model.handle(WriteTableEvent("write_table"))
+    assert shown(model).published == ""
+
+
+def test_a_projection_says_which_phase_it_is_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+
+    def run(problem: Problem, report: Any) -> Outcome:
+        places = np.zeros((len(problem.points), 2), np.float32)
+        report(places, 0, 4, "finding neighbours", "principal components")
+        go.wait(30)
+        return Outcome(places, iterations=4)
+
+    slow = Method("slow", run, lambda problem: None, lambda settings: 2, iterative=True)
+    monkeypatch.setitem(METHODS, "slow", slow)
+    model = ScatterModel(Embedding(X))
+    model.embedding.project("slow", background=True)
+    soon(lambda: shown(model).method == "slow")
+    drawn = shown(model)
+    assert drawn.work is not None
+    assert (drawn.work.what, drawn.work.done, drawn.work.total) == ("slow: finding neighbours", 0, 4)
+    assert drawn.facts == "finding neighbours · drawn until then: principal components"
+    go.set()
+    assert model.embedding.wait(30) and shown(model).facts == "4 steps"

@@ -1,30 +1,25 @@
-"""Groups of points, found by density (HDBSCAN, by scikit-learn), with the words that set each apart.
-
-Source: Campello, Moulavi, Sander: Density-Based Clustering Based on Hierarchical Density Estimates (2013).
-"""
+"""Groups of points, found by density (HDBSCAN), with the words that set each apart."""
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.base.errors import UnavailableError
-from workbench.base.lazy import Lazy
 from workbench.embedding.columns import Column
-from workbench.embedding.methods import check_settings
-from workbench.embedding.vectors import is_whole
+from workbench.embedding.hdbscan import Reached, cluster
+from workbench.embedding.vectors import check_finite, finite_rows
 
-__all__ = ["Clusters", "cluster", "clusters_code", "telling_words"]
+if TYPE_CHECKING:
+    from workbench.embedding.embedding import Embedding
+
+__all__ = ["Clusters", "clusters_code", "find_clusters", "telling_words"]
 
 Array = np.ndarray[Any, Any]
-
-_CLUSTER = Lazy("sklearn.cluster")
 
 WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 WORDS = 3
@@ -60,43 +55,31 @@ class Clusters:
         return f"Clusters({len(self)} by {self.method}: {named}{more}; noise {self.noise:,} of {len(self.codes):,})"
 
 
-def cluster(points: Array, settings: Mapping[str, Any]) -> tuple[Array, Array]:
-    """Return each point's cluster, the largest being 0 and noise -1, and how surely it belongs there.
+def find_clusters(
+    embedding: Embedding,
+    of: str,
+    words: Iterable[str] | None,
+    settings: Mapping[str, Any],
+    reached: Reached = lambda what, done, count: None,
+) -> Clusters:
+    """Return groups of the points of `embedding`, as `Embedding.clusters` does; ``reached(what, done, of)`` is told.
 
-    Raises:
-        UnavailableError: scikit-learn is not installed.
-        TypeError: there is no such setting, or a number of points is none.
-        ValueError: there are fewer points than `min_cluster_size`.
+    Raises as that does, and whatever `reached` raises.
     """
-    least = settings.get("min_cluster_size", 5)
-    if not is_whole(least):
-        raise TypeError(f"hdbscan: min_cluster_size is a whole number of points, got {least!r}")
-    samples = settings.get("min_samples")
-    if samples is not None and not is_whole(samples):
-        raise TypeError(f"hdbscan: min_samples is a whole number of points, or None, got {samples!r}")
-    try:
-        kind = _CLUSTER.HDBSCAN
-    except ModuleNotFoundError as error:
-        raise UnavailableError(
-            "clusters are found by scikit-learn, which is not installed: pip install 'tensor-workbench[embedding]'"
-        ) from error
-    check_settings(
-        "hdbscan", settings, [one for one in inspect.signature(kind.__init__).parameters if one != "self"]
-    )
-    if not 2 <= least <= len(points):
-        raise ValueError(
-            f"hdbscan: min_cluster_size is from 2 to the {len(points):,} points there are, got {least!r}"
-        )
-    # scikit-learn says that it will copy by itself from 1.10 on, and asks to be told.
-    found = kind(**{"copy": True, **settings}).fit(points)
-    codes = np.asarray(found.labels_, np.int64)
-    # Points at no or infinite distance have numbers below -1; none is left here, and none belongs anywhere.
-    codes = np.where(codes < 0, -1, codes)
-    sizes = np.bincount(codes[codes >= 0]) if (codes >= 0).any() else np.zeros(0, np.int64)
-    order = np.argsort(-sizes, kind="stable")
-    place = np.empty(len(order) + 1, np.int64)
-    place[order], place[-1] = np.arange(len(order)), -1
-    return place[codes], np.asarray(found.probabilities_, np.float64)
+    if of != "vectors" and of not in embedding.projections:
+        known = ", ".join(("vectors", *embedding.projections))
+        raise ValueError(f"clusters: there is no {of!r} to find them in; there are {known}")
+    points = embedding.vectors if of == "vectors" else embedding.projections[of].positions
+    rows = finite_rows(points)
+    if of == "vectors" and len(rows) < len(points):
+        check_finite(points, "clusters")
+    found, sure = cluster(points if len(rows) == len(points) else points[rows], settings, reached)
+    codes, probabilities = np.full(len(embedding), -1, np.int64), np.zeros(len(embedding))
+    codes[rows], probabilities[rows] = found, sure
+    sizes = tuple(np.bincount(found[found >= 0]).tolist()) if (found >= 0).any() else ()
+    labels = telling_words(codes, len(sizes), embedding._texts(words))
+    code = clusters_code(of, words, settings)
+    return Clusters("hdbscan", codes, labels, sizes, int((codes < 0).sum()), probabilities, code)
 
 
 def telling_words(codes: Array, count: int, columns: Sequence[Column]) -> tuple[str, ...]:

@@ -11,14 +11,14 @@ import numpy as np
 from workbench.base import renderer_lookup
 from workbench.base.listeners import Listeners
 from workbench.embedding.bookmarks import State, as_states
-from workbench.embedding.clusters import Clusters, cluster, clusters_code, telling_words
+from workbench.embedding.clusters import Clusters, find_clusters
 from workbench.embedding.columns import Column, Columns, Texts, column_of, labels_of
 from workbench.embedding.names import Names, check_selected
 from workbench.embedding.neighbours import Metric, Near, neighbours
 from workbench.embedding.pictures import Pictures
 from workbench.embedding.samples import are_named, sample_numbers
 from workbench.embedding.thumbnails import as_images, thumbnails
-from workbench.embedding.vectors import as_points, check_finite, finite_rows
+from workbench.embedding.vectors import as_points
 
 __all__ = ["Embedding"]
 
@@ -140,20 +140,7 @@ class Embedding(Pictures):
         """
         if method != "hdbscan":
             raise ValueError(f"there is no method {method!r} of finding clusters; there is hdbscan")
-        if of != "vectors" and of not in self.projections:
-            known = ", ".join(("vectors", *self.projections))
-            raise ValueError(f"clusters: there is no {of!r} to find them in; there are {known}")
-        points = self.vectors if of == "vectors" else self.projections[of].positions
-        rows = finite_rows(points)
-        if of == "vectors" and len(rows) < len(points):
-            check_finite(points, "clusters")
-        found, sure = cluster(points if len(rows) == len(points) else points[rows], settings)
-        codes, probabilities = np.full(len(self), -1, np.int64), np.zeros(len(self))
-        codes[rows], probabilities[rows] = found, sure
-        sizes = tuple(np.bincount(found[found >= 0]).tolist()) if (found >= 0).any() else ()
-        labels = telling_words(codes, len(sizes), self._texts(words))
-        code = clusters_code(of, words, settings)
-        return Clusters(method, codes, labels, sizes, int((codes < 0).sum()), probabilities, code)
+        return find_clusters(self, of, words, settings)
 
     def _texts(self, words: Iterable[str] | None) -> list[Column]:
         """Return the columns by whose words clusters are called."""

@@ -45,6 +45,8 @@ class Plan:
             of=frame.of,
             rate=frame.rate,
             running=frame.running,
+            phase=frame.phase,
+            stand_in=frame.stand_in,
         )
 
     def finished(self, outcome: Outcome) -> Projection:

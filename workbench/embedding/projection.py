@@ -10,18 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from workbench.embedding.judged import judged, neighbours_judged
 from workbench.embedding.quality import Quality, quality
 
 __all__ = ["Projection", "code_of"]
 
 Array = np.ndarray[Any, Any]
-
-NEIGHBOURS = 10
-"""Of how many neighbours `Projection.quality` is."""
-ALL = 10_000
-"""Up to so many points each is judged; every pair is compared, which takes time with their square."""
-SAMPLE = 2_000
-"""Of more, so many are judged, against all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +51,10 @@ class Projection:
     """Iterations a second."""
     running: bool = False
     """Whether further frames follow."""
+    phase: str = ""
+    """What is computed before the first iteration, in words; empty from there on."""
+    stand_in: str = ""
+    """What is drawn until the method has positions of its own, ``principal components``; empty where it has."""
     film: tuple[str, ...] = ()
     """The names of all steps, in order, where it is one of those that `aligned` made to be played."""
     vectors: Array | None = field(default=None, repr=False)
@@ -75,16 +73,13 @@ class Projection:
         there are too few points to tell.
         """
         rows = self.rows
-        k = min(NEIGHBOURS, (len(rows) - 1) // 2)
+        k = neighbours_judged(len(rows))
         if self.vectors is None or k < 1:
             return None
         whole = len(rows) == len(self.positions)
         space = self.vectors if whole else self.vectors[rows]
         picture = self.positions if whole else self.positions[rows]
-        sample = None
-        if len(rows) > ALL:
-            sample = np.sort(np.random.default_rng(0).choice(len(rows), SAMPLE, replace=False))
-        found = quality(space, picture, k, of=sample)
+        found = quality(space, picture, k, of=judged(len(rows)))
         if whole:
             return found
         spread = [np.full(len(self.positions), np.nan) for _ in range(2)]

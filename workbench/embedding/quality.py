@@ -5,6 +5,7 @@ Source: Venna, Kaski: Neighborhood preservation in nonlinear projection methods 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +16,12 @@ from workbench.embedding.neighbours import Metric
 from workbench.embedding.scales import balanced, lengths_of
 from workbench.embedding.vectors import as_points, chosen_points
 
-__all__ = ["Change", "Quality", "compare", "quality"]
+__all__ = ["Change", "Quality", "compare", "compare_in_parts", "quality"]
 
 Array = np.ndarray[Any, Any]
+
+ROWS = 2048
+"""Points that are compared between two reports."""
 
 
 class Quality(NamedTuple):
@@ -117,11 +121,28 @@ def compare(first: Any, second: Any, k: int = 10, metric: Metric = "cosine") -> 
     >>> compare([[0.0], [1.0], [5.0]], [[0.0], [4.0], [5.0]], k=1, metric="euclidean").kept.tolist()
     [1.0, 0.0, 1.0]
     """
+    return compare_in_parts(first, second, k, metric, lambda done, of: None)
+
+
+def compare_in_parts(
+    first: Any, second: Any, k: int, metric: Metric, reached: Callable[[int, int], None]
+) -> Change:
+    """Return what `compare` does; ``reached(done, of)`` is called in between, and may end it by raising."""
     one, other = as_points(first, "compare"), as_points(second, "compare")
     _check_same(len(one), len(other), "compare")
-    before, after = all_neighbours(one, k, metric).indices, all_neighbours(other, k, metric).indices
-    lost = [mine[~np.isin(mine, theirs)] for mine, theirs in zip(before, after, strict=True)]
-    gained = [theirs[~np.isin(theirs, mine)] for mine, theirs in zip(before, after, strict=True)]
+    count = len(one)
+    lost: list[Array] = []
+    gained: list[Array] = []
+    # No points, too, are looked at once, and refused.
+    for start in range(0, max(1, count), ROWS):
+        reached(start, count)
+        own = np.arange(start, min(start + ROWS, count))
+        before, after = (all_neighbours(space, k, metric, of=own).indices for space in (one, other))
+        # Of other points the same neighbour is another number, so that all are looked up at once.
+        apart = count * np.arange(len(own))[:, None]
+        for found, mine, theirs in ((lost, before, after), (gained, after, before)):
+            alone = ~np.isin(mine + apart, theirs + apart)
+            found += [row[here] for row, here in zip(mine, alone, strict=True)]
     kept = 1 - np.array([len(one) for one in lost]) / k
     return Change(kept, lost, gained)
 

@@ -27,12 +27,18 @@ class Frame(NamedTuple):
     rate: float
     """Iterations a second, without the time that the work waited."""
     running: bool
+    phase: str = ""
+    """What is computed before the first iteration, in words."""
+    stand_in: str = ""
+    """What the positions are where they are not yet those of the method."""
 
 
 class Report(Protocol):
     """What work calls as often as it likes; it may be held there, and may never come back."""
 
-    def __call__(self, positions: Array, iteration: int, of: int) -> None: ...
+    def __call__(
+        self, positions: Array, iteration: int, of: int, phase: str = "", stand_in: str = "", /
+    ) -> None: ...
 
 
 class _AbandonedError(BaseException):
@@ -63,6 +69,7 @@ class Run(Generic[T]):
         self._ending: Callable[[], object] | None = None
         self._error: BaseException | None = None
         self._shown = 0.0
+        self._phase = ""
         self._began = time.monotonic()
         self._first = 0
         self._thread = threading.Thread(target=self._run, name="projection", daemon=True)
@@ -173,17 +180,22 @@ class Run(Generic[T]):
             self._state = "ended"
             self._changed.notify_all()
 
-    def _report(self, positions: Array, iteration: int, of: int) -> None:
+    def _report(
+        self, positions: Array, iteration: int, of: int, phase: str = "", stand_in: str = "", /
+    ) -> None:
         if self._state == "abandoned":
             raise _AbandonedError
         now = time.monotonic()
+        if phase != self._phase:
+            # It is told at once, and its time is none of the iterations'.
+            self._phase, self._shown, self._began, self._first = phase, -PERIOD, now, iteration
         # Asked for meanwhile, it is held at the next report.
         held = self._state == "stopping"
         if not held and now - self._shown < PERIOD:
             return
         self._shown, passed = now, now - self._began
         rate = (iteration - self._first) / passed if passed > 0 else 0.0
-        self._tell(Frame(np.array(positions, np.float32), iteration, of, rate, not held))
+        self._tell(Frame(np.array(positions, np.float32), iteration, of, rate, not held, phase, stand_in))
         if held:
             self._hold()
             self._began, self._first = time.monotonic(), iteration

@@ -35,6 +35,8 @@ EXACT = 1e13
 """Up to so many features of N² pairs neighbours are found exactly, in minutes. Above, openTSNE finds most of them."""
 SELECTING = 100
 """Features in whose time a pair is looked at, whatever it holds."""
+SEARCH = "finding neighbours"
+"""What comes before the first iteration, as the view calls it."""
 ROWS = 4096
 """Points whose neighbours are found between two reports."""
 DEFAULTS: Mapping[str, Any] = {
@@ -125,7 +127,7 @@ def _run(problem: Problem, report: Report) -> Outcome:
         # At once, before the library is there and neighbours are searched: where everything begins.
         settings["initialization"] = _initial(points, problem.dims)
     if isinstance(settings["initialization"], np.ndarray):
-        report(settings["initialization"], 0, of)
+        report(settings["initialization"], 0, of, SEARCH)
     made = _made(problem.dims, settings, callbacks_every_iters=EVERY, callbacks=[lambda *now: None])
     near = _affinities(problem, made, report, of) if _is_exact(problem) else None
     embedding = made.prepare_initial(points, near)
@@ -180,7 +182,7 @@ def _affinities(problem: Problem, made: Any, report: Report, of: int) -> Any:
     parts = []
     for start in range(0, count, ROWS):
         if isinstance(made.initialization, np.ndarray):
-            report(made.initialization, 0, of)
+            report(made.initialization, 0, of, SEARCH)
         parts.append(all_neighbours(points, k, made.metric, of=np.arange(start, min(start + ROWS, count))))
     indices, distances = (np.concatenate(one) for one in zip(*parts, strict=True))
     # How near they are is said beside one another: the unit is for us to choose.

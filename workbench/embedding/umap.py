@@ -20,10 +20,20 @@ import numpy as np
 from workbench.base.errors import UnavailableError
 from workbench.base.lazy import Lazy
 from workbench.embedding.methods import Method, Outcome, Problem, check_settings, register
-from workbench.embedding.neighbours import METRICS
+from workbench.embedding.pca import MOST_FEATURES, PCA
 from workbench.embedding.runs import Report
-from workbench.embedding.scales import MOST, balanced, exponent_of
-from workbench.embedding.setting_checks import Number, beginning, check_numbers
+from workbench.embedding.setting_checks import beginning, check_numbers
+from workbench.embedding.umap_settings import (
+    BEGINNINGS,
+    NUMBERS,
+    OWN,
+    approximates,
+    check,
+    epochs_of,
+    floats,
+    plain,
+    target_of,
+)
 
 __all__ = ["aligned_umap"]
 
@@ -34,35 +44,8 @@ _PARTS = Lazy("umap.umap_")
 _LAYOUTS = Lazy("umap.layouts")
 _SPECTRAL = Lazy("umap.spectral")
 
-OWN = ("n_components", "verbose", "tqdm_kwds", "densmap", "transform_mode", "unique")
-"""Settings of umap-learn that are not to be set: they are what this file is for."""
-MANY = 10_000
-"""Above so many points fewer epochs are enough."""
-SEARCHED = 4096
-"""From so many points on umap-learn finds most neighbours, by NN-descent, and not all."""
-BEGINNINGS = ("spectral", "pca", "tswspectral", "random")
-NUMBERS: Mapping[str, Number] = {
-    "n_neighbors": Number(2, whole=True),
-    "n_epochs": Number(0, whole=True, other=(None,)),
-    "learning_rate": Number(0, above=True),
-    "min_dist": Number(0),
-    "spread": Number(0, above=True),
-    "set_op_mix_ratio": Number(0, 1),
-    "local_connectivity": Number(0, above=True),
-    "repulsion_strength": Number(0),
-    "negative_sample_rate": Number(0, whole=True),
-    "a": Number(other=(None,)),
-    "b": Number(other=(None,)),
-    "target_n_neighbors": Number(-1, whole=True),
-    "target_weight": Number(0, 1),
-    "dens_lambda": Number(0),
-    "dens_frac": Number(0, 1),
-    "dens_var_shift": Number(0),
-    "n_jobs": Number(-1, whole=True),
-}
-"""What umap-learn computes with, much of it compiled, which looks at no type."""
-NEAR = 30
-"""Powers of two from 1 up to which float32 holds squares of points with all their digits."""
+COMPONENTS = "principal components"
+"""What is drawn until the graph is there, for it says where points begin."""
 
 _building = threading.Lock()
 """Numba's own threads serve one caller at a time."""
@@ -80,96 +63,6 @@ def _library(name: str) -> Any:
 def _known() -> list[str]:
     names = inspect.signature(_library("UMAP").__init__).parameters
     return ["supervised", *(name for name in names if name not in ("self", *OWN))]
-
-
-def _check(problem: Problem, title: str) -> None:
-    settings = problem.settings
-    check_settings(title, settings, _known())
-    check_numbers(title, settings, NUMBERS)
-    _check_layout(problem, title)
-    _floats(problem, title)
-    count, near = len(problem.points), problem.settings.get("n_neighbors", 15)
-    if near >= count:
-        raise ValueError(
-            f"{title}: n_neighbors={near} asks for more neighbours than {count:,} points have; at most {count - 1:,}"
-        )
-    if count < problem.dims + 3:
-        raise ValueError(
-            f"{title}: {count:,} points are too few; {problem.dims + 3} or more, or method 'pca'"
-        )
-    if problem.settings.get("supervised"):
-        _target(problem, title)
-
-
-def _check_layout(problem: Problem, title: str) -> None:
-    """Raise ValueError where points cannot be laid out as settings say: compiled code would write where no point is."""
-    settings = problem.settings
-    begin = beginning(title, "init", settings.get("init", "spectral"), BEGINNINGS, problem)
-    if isinstance(begin, np.ndarray):
-        flat = np.flatnonzero(np.ptp(begin.astype(np.float32), axis=0) == 0)
-        if len(flat):
-            raise ValueError(
-                f"{title}: init has all points at one place along axis {flat[0]}, which they would never leave"
-            )
-    if settings.get("output_metric", "euclidean") not in ("euclidean", "l2"):
-        raise ValueError(
-            f"{title}: output_metric is 'euclidean', got {settings['output_metric']!r}: the picture is a plane or a "
-            "space of Euclid's; metric= is how the points themselves are compared"
-        )
-    if settings.get("output_dens"):
-        raise ValueError(
-            f"{title}: output_dens is False: a projection is positions, without densities beside them"
-        )
-    spread, near = settings.get("spread", 1.0), settings.get("min_dist", 0.1)
-    if near > spread:
-        raise ValueError(f"{title}: min_dist is at most spread, got min_dist={near} and spread={spread}")
-
-
-def _floats(problem: Problem, title: str) -> Array:
-    """Return the points as umap-learn takes them, float32; ValueError where that does not hold them."""
-    points = problem.points
-    if problem.settings.get("metric", "euclidean") in METRICS:
-        # Which are near, and how much nearer than others, is the same in every unit.
-        points, _ = balanced(points, NEAR)
-    elif exponent_of(points) > np.frexp(MOST)[1]:
-        raise ValueError(
-            f"{title}: points are computed as float32, of numbers up to {MOST:.2g}, and these reach "
-            f"{np.abs(points).max():.2g}; divide them"
-        )
-    with np.errstate(under="ignore"):
-        return np.ascontiguousarray(points, np.float32)
-
-
-def _approximates(problem: Problem) -> str:
-    settings = problem.settings
-    given = settings.get("metric") == "precomputed" or settings.get("precomputed_knn", (None,))[0] is not None
-    searched = len(problem.points) >= SEARCHED or bool(settings.get("force_approximation_algorithm"))
-    return "neighbours found approximately" if searched and not given else ""
-
-
-def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that are umap-learn's; the same seed gives the same picture."""
-    found: dict[str, Any] = {"random_state": 0, **settings}
-    found.pop("supervised", None)
-    # It takes Python's own numbers for whole, not NumPy's.
-    found = {name: int(one) if isinstance(one, np.integer) else one for name, one in found.items()}
-    # With a seed umap-learn takes one thread, and warns where it was not told so.
-    return found if found["random_state"] is None else {"n_jobs": 1, **found}
-
-
-def _target(problem: Problem, title: str) -> tuple[Array | None, str]:
-    """Return what the points are told apart by, and how that is measured."""
-    by = problem.settings.get("supervised", False)
-    if by is False or by is None:
-        return None, ""
-    column = problem.column(by)
-    if column.kind == "number":
-        return np.asarray(column.values, np.float32), "l2"
-    if column.codes is None:
-        raise ValueError(
-            f"{title}: column {column.name!r} is text; supervised takes labels, categories or numbers"
-        )
-    return column.codes, "categorical"
 
 
 class _Watch:
@@ -198,7 +91,6 @@ def _kind() -> Any:
         def _fit_embed_data(
             self, X: Any, n_epochs: Any, init: Any, random_state: Any, **more: Any
         ) -> tuple[Array, dict[str, Any]]:
-            # From here on nothing of Numba's runs on several threads, and work that is held holds up nobody.
             self.built()
             positions, self.epochs = _lay_out(self, X, n_epochs, init, random_state, self.report)
             return positions, {}
@@ -208,22 +100,62 @@ def _kind() -> Any:
 
 def _run(problem: Problem, report: Report, densmap: bool) -> Outcome:
     title = "densMAP" if densmap else "UMAP"
-    target, metric = _target(problem, title)
-    settings = _plain(problem.settings)
-    if metric and "target_metric" not in settings:
-        settings["target_metric"] = metric
+    settings = problem.settings
     begin = beginning(title, "init", settings.get("init", "spectral"), BEGINNINGS, problem)
-    settings["init"] = begin if isinstance(begin, str) else begin.astype(np.float32)
-    points = _floats(problem, title)
-    made = _kind()(n_components=problem.dims, densmap=densmap, **settings)
+    epochs, _ = epochs_of(settings.get("n_epochs"), len(problem.points), densmap)
+    first = _first_picture(problem, begin)
+
+    def tell(phase: str) -> None:
+        if first is not None:
+            report(first, 0, epochs, phase, COMPONENTS if isinstance(begin, str) else "")
+
+    # Before the library is there, which takes seconds, and its compiled parts are.
+    tell("loading umap-learn")
+    kind = _kind()
+    target, metric = target_of(problem, title)
+    given = plain(settings)
+    if metric and "target_metric" not in given:
+        given["target_metric"] = metric
+    given["init"] = begin if isinstance(begin, str) else begin.astype(np.float32)
+    made = kind(n_components=problem.dims, densmap=densmap, **given)
     made.report = report
+    # Work that is held here must not keep others from their turn.
+    tell("finding neighbours and their graph (a stop waits for its end)")
     turn = ExitStack()
     turn.enter_context(_building)
-    made.built = turn.close
+
+    def built() -> None:
+        # From here on nothing of Numba's runs on several threads, and work that is held holds up nobody.
+        turn.close()
+        tell("finding where points begin")
+
+    made.built = built
     with turn:
-        positions = made.fit_transform(points, target)
+        positions = made.fit_transform(floats(problem, title), target)
     axes = tuple(f"{title} {place + 1}" for place in range(problem.dims))
     return Outcome(positions, axes=axes, iterations=made.epochs)
+
+
+def _first_picture(problem: Problem, begin: str | Array) -> Array | None:
+    """Return what is drawn until the graph is there; None where points are distances, which lie nowhere.
+
+    That is where points are told to begin, else their principal components: the graph says where they begin.
+    """
+    if not isinstance(begin, str):
+        return _in_box(begin)
+    if problem.settings.get("metric") == "precomputed":
+        return None
+    large = min(problem.points.shape) > MOST_FEATURES
+    pca = PCA(problem.dims, solver="randomized" if large else "exact")
+    return _in_box(pca.fit_transform(problem.points))
+
+
+def _in_box(positions: Array) -> Array:
+    """Return positions from 0 to 10 along each axis, as UMAP has them before its first epoch."""
+    low = positions.min(axis=0)
+    width = positions.max(axis=0) - low
+    inside: Array = 10.0 * (positions - low) / np.where(width > 0, width, 1)
+    return inside.astype(np.float32, order="C")
 
 
 def _lay_out(
@@ -233,8 +165,7 @@ def _lay_out(
     graph = made.graph_.tocoo()
     graph.sum_duplicates()
     count = graph.shape[0]
-    usual = (500 if count <= MANY else 200) + (200 if made.densmap else 0)
-    epochs = usual if epochs is None else int(epochs)
+    epochs, usual = epochs_of(epochs, count, made.densmap)
     # Edges too weak to be drawn even once are left out.
     graph.data[graph.data < graph.data.max() / float(epochs if epochs > 10 else usual)] = 0.0
     graph.eliminate_zeros()
@@ -345,10 +276,10 @@ def _offer(name: str, title: str, densmap: bool) -> None:
         Method(
             title,
             lambda problem, report: _run(problem, report, densmap),
-            lambda problem: _check(problem, title),
+            lambda problem: check(problem, title, _known),
             lambda settings: 2,
             iterative=True,
-            approximates=_approximates,
+            approximates=approximates,
         ),
     )
 

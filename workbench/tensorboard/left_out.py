@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-__all__ = ["notes"]
+__all__ = ["checkpointed", "notes"]
 
 _KINDS = {
     "mesh": ("mesh", "meshes", "no view draws them, TensorBoard does"),
@@ -36,3 +36,21 @@ does)', "left out: 1 of kind 'beholder' (no view knows of it)"]
             "log.custom_scalars has them)"
         )
     return found
+
+
+def checkpointed(names: Sequence[str]) -> str:
+    """Return a sentence for points of the projector that a log names and does not hold; empty where there are none.
+
+    >>> checkpointed(["encoder"])
+    "left out: 1 embedding of the projector, 'encoder' (a checkpoint has its vectors, and none is read; \
+projector.write puts them into a log)"
+    """
+    if not names:
+        return ""
+    told = ", ".join(f"{name[:60]!r}" for name in names[:MOST])
+    more = f" and {len(names) - MOST:,} more" if len(names) > MOST else ""
+    one = len(names) == 1
+    return (
+        f"left out: {len(names):,} {'embedding' if one else 'embeddings'} of the projector, {told}{more} (a checkpoint "
+        f"has {'its' if one else 'their'} vectors, and none is read; projector.write puts them into a log)"
+    )

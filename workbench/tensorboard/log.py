@@ -6,14 +6,19 @@ import re
 import threading
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.base import events, renderer_lookup
 from workbench.base.dims import near_miss
 from workbench.embedding import Embedding
 from workbench.tensorboard import projector
-from workbench.tensorboard.left_out import notes
-from workbench.tensorboard.projector_config import CONFIG
+from workbench.tensorboard.left_out import checkpointed, notes
+from workbench.tensorboard.projector_config import (
+    CONFIG,
+    DamagedProjectorError,
+    in_checkpoints,
+    read_config,
+)
 from workbench.tensorboard.run import Run
 from workbench.tensorboard.series import Series
 
@@ -25,6 +30,17 @@ PATTERN = "*tfevents*"
 
 class DamagedLogWarning(UserWarning):
     """Part of a log could not be read."""
+
+
+class _Points(NamedTuple):
+    """What a folder has for the projector."""
+
+    stamp: tuple[int, int]
+    """When its configuration was written, and of how many bytes it is."""
+    left: tuple[str, ...]
+    """The names of embeddings whose vectors lie in a checkpoint."""
+    readable: bool
+    """Whether there are others."""
 
 
 class Log:
@@ -51,6 +67,7 @@ class Log:
         """When something was last written into it, in seconds since the epoch."""
         self.lock = threading.RLock()
         """Held while it is read anew; whoever goes through several of its parts beside that takes it."""
+        self._points: dict[Path, _Points] = {}
         if not self.folder.exists():
             raise FileNotFoundError(f"there is no log at {self.folder}")
         self.refresh()
@@ -77,7 +94,25 @@ class Log:
             name = "." if self.folder.is_file() else folder.relative_to(self.folder).as_posix()
             known = name in self.runs
             changed |= self.runs.setdefault(name, Run(name, folder)).read(files[folder]) or not known
+        points = {path: self._points_of(path) for path in self._configs()}
+        changed |= points != self._points
+        self._points = points
         return changed
+
+    def _points_of(self, path: Path) -> _Points:
+        """Return what a configuration of the projector names, read anew where it is another file than before."""
+        status = path.stat()
+        known, stamp = self._points.get(path), (status.st_mtime_ns, status.st_size)
+        if known is not None and known.stamp == stamp:
+            return known
+        try:
+            config = read_config(path.parent)
+        # Whoever asks for the points is told.
+        except DamagedProjectorError:
+            return _Points(stamp, (), True)
+        left = in_checkpoints(config)
+        names = tuple(self._named(path, name) for name in left)
+        return _Points(stamp, names, len(left) < len(config.message.embeddings))
 
     @property
     def problems(self) -> list[str]:
@@ -93,9 +128,10 @@ class Log:
                 for kind, count in run.left_out.items():
                     counts[kind] = counts.get(kind, 0) + count
             found = notes(counts, sum(map(len, self.custom_scalars.values())))
-        if not self.runs and self._configs():
-            found.append("there are no runs, only points for the projector: log.projector() draws them")
-        return found
+            if not self.runs and any(one.readable for one in self._points.values()):
+                found.append("there are no runs, only points for the projector: log.projector() draws them")
+            left = checkpointed([name for one in self._points.values() for name in one.left])
+        return [*found, left] if left else found
 
     @property
     def custom_scalars(self) -> dict[str, dict[str, list[Any]]]:
@@ -148,20 +184,32 @@ class Log:
     def embeddings(self) -> dict[str, Embedding]:
         """Return what was written for the projector, by name: `projector.read` of each folder that has some.
 
-        Raises as that does.
+        Those whose vectors lie in a checkpoint are left out, as `notes` says. Raises as `projector.read` does.
         """
-        root = self.folder.parent if self.folder.is_file() else self.folder
+        return self._embeddings()[0]
+
+    def _embeddings(self) -> tuple[dict[str, Embedding], list[str]]:
+        """Return all embeddings by name, and the names of those whose vectors lie in a checkpoint."""
         found: dict[str, Embedding] = {}
+        left: list[str] = []
         for config in self._configs():
-            place = config.parent.relative_to(root).as_posix()
-            for name, embedding in projector.read(config.parent).items():
-                found[name if place == "." else f"{place}/{name}"] = embedding
-        return found
+            read, elsewhere = projector.read_parts(config.parent)
+            found |= {self._named(config, name): embedding for name, embedding in read.items()}
+            left += [self._named(config, name) for name in elsewhere]
+        return found, left
+
+    def _named(self, config: Path, name: str) -> str:
+        """Return what an embedding of a folder's configuration is called in the whole log."""
+        place = config.parent.relative_to(self._root).as_posix()
+        return name if place == "." else f"{place}/{name}"
+
+    @property
+    def _root(self) -> Path:
+        return self.folder.parent if self.folder.is_file() else self.folder
 
     def _configs(self) -> list[Path]:
         """Return where points for the projector are."""
-        root = self.folder.parent if self.folder.is_file() else self.folder
-        return sorted(path for path in root.rglob(CONFIG) if path.is_file())
+        return sorted(path for path in self._root.rglob(CONFIG) if path.is_file())
 
     def projector(self, name: str = "") -> Embedding:
         """Return the points that were written for the projector under `name`, the only ones where none is given.
@@ -169,15 +217,22 @@ class Log:
         A cell draws them. Raises KeyError where there are none of that name, ValueError where there are several to
         choose from, FileNotFoundError where there are none at all, and as `projector.read` does.
         """
-        found = self.embeddings()
+        found, elsewhere = self._embeddings()
+        why = checkpointed([name] if name in elsewhere else elsewhere)
         if not found:
-            raise FileNotFoundError(f"{self.folder} holds no points for the projector: no {CONFIG} in it")
+            raise FileNotFoundError(
+                f"{self.folder} holds no points for the projector: {why or f'no {CONFIG} in it'}"
+            )
         if not name and len(found) > 1:
             raise ValueError(f"log.projector: there are {', '.join(map(repr, found))}; say which")
         name = name or next(iter(found))
         if name not in found:
             near = near_miss(name, found)
             known = ", ".join(map(repr, found))
+            if name in elsewhere:
+                raise KeyError(
+                    f"log.projector: there are no points {name!r} to be read; there are {known}; {why}"
+                )
             raise KeyError(
                 f"log.projector: there are no points {name!r}"
                 + (f"; did you mean {near!r}?" if near else f"; there are {known}")

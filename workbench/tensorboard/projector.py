@@ -17,11 +17,13 @@ from workbench.base.public import words
 from workbench.embedding import Embedding
 from workbench.embedding.bookmarks import states_of, text_of
 from workbench.embedding.thumbnails import MOST_SIDE, as_images, cut, lay_out
+from workbench.tensorboard.left_out import checkpointed
 from workbench.tensorboard.projector_config import (
     CONFIG,
     Config,
     DamagedProjectorError,
     folder_of,
+    in_checkpoints,
     inside,
     read_config,
     text,
@@ -122,7 +124,8 @@ def read(logdir: str | Path) -> dict[str, Embedding]:
     r"""Return the embeddings of a log's folder by name: vectors, names, labels, columns, thumbnails and bookmarks.
 
     The first column is taken for the labels where no comment of `write` says that it has names. Vectors are text, or
-    raw float32 of the configuration's ``tensor_shape``. Files outside the folder are not read.
+    raw float32 of the configuration's ``tensor_shape``. Files outside the folder are not read. Nor are checkpoints: an
+    embedding that has its vectors there is left out, and a UserWarning says so.
 
     Raises:
         FileNotFoundError: there is no such folder, or no configuration in it.
@@ -134,20 +137,25 @@ def read(logdir: str | Path) -> dict[str, Embedding]:
     ...     read(folder)["letters"].labels
     ('<b>', 'tab\there')
     """
-    root = Path(logdir)
+    found, left = read_parts(Path(logdir))
+    if left:
+        warnings.warn(f"{Path(logdir) / CONFIG}: {checkpointed(left)}", UserWarning, stacklevel=2)
+    return found
+
+
+def read_parts(root: Path) -> tuple[dict[str, Embedding], list[str]]:
+    """Return the embeddings of a folder by name, and the names of those whose vectors lie in a checkpoint."""
     if not (root / CONFIG).is_file():
         raise FileNotFoundError(f"{root} holds no embeddings for the projector: there is no {CONFIG} in it")
-    found: dict[str, Embedding] = {}
     config = read_config(root)
-    for info in config.message.embeddings:
-        # TensorBoard takes the path for a name where there is none.
-        name = info.tensor_name or info.tensor_path
-        if not info.tensor_path:
-            raise DamagedProjectorError(
-                f"{root / CONFIG}: embedding {name!r} names no tensor_path; values in checkpoints are not read"
-            )
-        found[name] = _read_one(root, info, name, config.first.get(name, ["labels"]))
-    return found
+    # TensorBoard takes the path for a name where there is none.
+    found = {
+        name: _read_one(root, info, name, config.first.get(name, ["labels"]))
+        for info in config.message.embeddings
+        if info.tensor_path
+        for name in [info.tensor_name or info.tensor_path]
+    }
+    return found, in_checkpoints(config)
 
 
 def _read_one(root: Path, info: Any, name: str, first: list[str]) -> Embedding:

@@ -15,6 +15,7 @@ __all__ = [
     "Config",
     "DamagedProjectorError",
     "folder_of",
+    "in_checkpoints",
     "inside",
     "read_config",
     "text",
@@ -120,6 +121,11 @@ def read_config(root: Path) -> Config:
             )
         config.first[str(told["embedding"])] = told["first"]
     return config
+
+
+def in_checkpoints(config: Config) -> list[str]:
+    """Return the names of the embeddings that have no file of vectors: TensorBoard takes these from a checkpoint."""
+    return [one.tensor_name for one in config.message.embeddings if not one.tensor_path]
 
 
 def write_config(config: Config, root: Path) -> Path:

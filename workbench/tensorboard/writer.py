@@ -6,7 +6,6 @@ import struct
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ from tensorboardX.proto.tensor_shape_pb2 import TensorShapeProto
 
 from workbench.graph import Graph
 from workbench.tensorboard import conversions, projector
-from workbench.tensorboard.event_writer import EventWriter
 from workbench.tensorboard.graph_def import TYPES, graph_def, graph_of
+from workbench.tensorboard.media_writer import MediaWriter
 
 __all__ = ["SummaryWriter"]
 
@@ -28,7 +27,7 @@ _BINS = np.concatenate([-_POSITIVE[::-1], [0.0], _POSITIVE])
 """Borders of histogram bins: those that TensorFlow uses."""
 
 
-class SummaryWriter(EventWriter):
+class SummaryWriter(MediaWriter):
     """Writes what TensorBoard shows, of tensors: scalars, histograms, pictures, texts, curves, graphs, points.
 
     `log_dir` is a folder, ``runs/<date>_<machine><comment>`` by itself. Use it in a ``with`` block, or close it. Events
@@ -183,114 +182,6 @@ class SummaryWriter(EventWriter):
         ):  # fmt: skip
             self.add_scalar(f"{tag}/{name}", value, global_step)
 
-    def add_image(
-        self,
-        tag: str,
-        img_tensor: Any,
-        global_step: int | None = None,
-        walltime: float | None = None,
-        dataformats: str | None = None,
-    ) -> None:
-        """Write a picture, floats in [0, 1] or uint8; several in a batch are tiled.
-
-        Named dims say what is what, in any order: H and W, with C (1 or 3) and N where there are. Without names,
-        `dataformats` does: ``"CHW"`` (the default), ``"HW"``, ``"HWC"`` or ``"NCHW"``.
-        """
-        array, order = conversions.picture(img_tensor, dataformats)
-        self.add_summary(
-            summary.image(tag, conversions.pixels(array), dataformats=order), global_step, walltime
-        )
-
-    def add_images(
-        self,
-        tag: str,
-        img_tensor: Any,
-        global_step: int | None = None,
-        walltime: float | None = None,
-        dataformats: str = "NCHW",
-    ) -> None:
-        """Write a batch of pictures as one, tiled; see `add_image`."""
-        self.add_image(tag, img_tensor, global_step, walltime, dataformats)
-
-    def add_image_with_boxes(
-        self,
-        tag: str,
-        img_tensor: Any,
-        box_tensor: Any,
-        global_step: int | None = None,
-        walltime: float | None = None,
-        rescale: float = 1,
-        dataformats: str | None = None,
-        labels: Sequence[str] | None = None,
-    ) -> None:
-        """Write a picture with boxes on it, [boxes, 4] of left, top, right, bottom in pixels, called as `labels` say.
-
-        Raises ValueError where boxes are no rows of four, or labels are not as many.
-        """
-        array, order = conversions.picture(img_tensor, dataformats)
-        boxes = conversions.array(box_tensor).astype(np.float64)
-        if boxes.ndim != 2 or boxes.shape[1] != 4 or (labels is not None and len(labels) != len(boxes)):
-            raise ValueError(
-                f"{tag!r}: boxes are rows of left, top, right, bottom, each with one label; got "
-                f"{list(boxes.shape)} and {'no' if labels is None else len(labels)} labels"
-            )
-        made = summary.image_boxes(
-            tag, conversions.pixels(array), boxes, rescale, order, None if labels is None else list(labels)
-        )
-        self.add_summary(made, global_step, walltime)
-
-    def add_figure(
-        self,
-        tag: str,
-        figure: Any,
-        global_step: int | None = None,
-        close: bool = True,
-        walltime: float | None = None,
-    ) -> None:
-        """Write what Matplotlib draws: a figure, or several beside each other; `close` them afterwards."""
-        drawn, order = conversions.figures(figure, close)
-        self.add_summary(summary.image(tag, drawn, dataformats=order), global_step, walltime)
-
-    def add_video(
-        self,
-        tag: str,
-        vid_tensor: Any,
-        global_step: int | None = None,
-        fps: float = 4,
-        walltime: float | None = None,
-        dataformats: str = "NTCHW",
-    ) -> None:
-        """Write a moving picture, [N, T, C, H, W] of floats in [0, 1] or uint8. It takes the library ``moviepy``.
-
-        Raises ModuleNotFoundError where that is not installed.
-        """
-        if find_spec("moviepy") is None:
-            raise ModuleNotFoundError(
-                "add_video packs pictures with moviepy, which is not installed: pip install moviepy"
-            )
-        self.add_summary(
-            summary.video(tag, conversions.array(vid_tensor), fps, dataformats), global_step, walltime
-        )
-
-    def add_audio(
-        self,
-        tag: str,
-        snd_tensor: Any,
-        global_step: int | None = None,
-        sample_rate: int = 44100,
-        walltime: float | None = None,
-    ) -> None:
-        """Write a sound: [samples], [samples, channels] or [1, samples], between -1 and 1; others are cut off.
-
-        It takes the library ``soundfile``. Raises ModuleNotFoundError where that is not installed.
-        """
-        if find_spec("soundfile") is None:
-            raise ModuleNotFoundError(
-                "add_audio packs sounds with soundfile, which is not installed: pip install soundfile"
-            )
-        sound = np.clip(np.nan_to_num(conversions.array(snd_tensor).astype(np.float64)), -1.0, 1.0)
-        self.add_summary(summary.audio(tag, sound, sample_rate), global_step, walltime)
-
     def add_text(
         self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
     ) -> None:
@@ -423,23 +314,6 @@ class SummaryWriter(EventWriter):
         """
         name = tag if global_step is None else f"{tag}-{global_step:05d}"
         projector.write(conversions.embedding(mat, metadata, label_img, metadata_header), self.log_dir, name)
-
-    def add_mesh(
-        self,
-        tag: str,
-        vertices: Any,
-        colors: Any = None,
-        faces: Any = None,
-        config_dict: Mapping[str, Any] | None = None,
-        global_step: int | None = None,
-        walltime: float | None = None,
-    ) -> None:
-        """Write surfaces: [N, vertices, 3], with colours [N, vertices, 3] and faces [N, faces, 3].
-
-        TensorBoard shows them; no view here does, so that a log read back counts them and says so (`Log.notes`).
-        Raises DimensionError where the parts do not go together.
-        """
-        self.add_summary(conversions.mesh(tag, vertices, colors, faces, config_dict), global_step, walltime)
 
     def add_graph(
         self,

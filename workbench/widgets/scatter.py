@@ -49,7 +49,8 @@ from workbench.widgets.scatter_drawn import Drawn, label_of
 from workbench.widgets.scatter_findings import Findings, Found
 from workbench.widgets.scatter_methods import asked_of, offered, project, work_of
 from workbench.widgets.scatter_near import Nearest
-from workbench.widgets.scatter_page import free_name, page
+from workbench.widgets.scatter_page import page, write_beside
+from workbench.widgets.scatter_samples import places_of, points_of, same_points, samples_of
 from workbench.widgets.scatter_sounds import Sounds
 from workbench.widgets.scatter_table import write_table
 from workbench.widgets.scatter_words import CHOSEN, facts_of, frames_of
@@ -83,7 +84,7 @@ class ScatterModel(ViewModel):
         self._lock = threading.Lock()
         self._embedding = embedding
         self._source = source
-        self._beside = _checked(embedding, beside or {})
+        self._beside = same_points(embedding, beside or {})
         if embedding.projection is None:
             embedding.project()
         self._kept: tuple[tuple[State, ...], list[ScatterBookmark]] | None = None
@@ -279,15 +280,14 @@ class ScatterModel(ViewModel):
 
     def _publish(self, event: PublishEvent) -> None:
         check_arrangement(event.arrangement, len(self._embedding))
-        path = free_name(Path.cwd(), self._embedding.title)
-        self.publish(path, event.arrangement)
-        self._published = str(path)
-        self.changed()
+        self._wrote(write_beside(self._embedding.title, "html", lambda p: self.publish(p, event.arrangement)))
 
     def _write_table(self, event: WriteTableEvent) -> None:
-        path = free_name(Path.cwd(), self._embedding.title, "csv")
-        write_table(path, self._embedding, self._findings.columns)
-        self._published = str(path)
+        drawn, found = self._embedding, self._findings.columns
+        self._wrote(write_beside(drawn.title, "csv", lambda path: write_table(path, drawn, found)))
+
+    def _wrote(self, path: str) -> None:
+        self._published = path
         self.changed()
 
     def page(self, arrangement: ScatterArrangement | None = None) -> str:
@@ -309,20 +309,11 @@ class ScatterModel(ViewModel):
 
     def samples_of(self, points: tuple[int, ...]) -> tuple[int, ...]:
         """Return the samples that points are; () where they are none."""
-        samples = self._embedding.samples
-        return () if samples is None else tuple(samples[list(points)].tolist())
+        return samples_of(self._embedding, points)
 
     def points_of(self, samples: tuple[int, ...]) -> tuple[int, ...] | None:
         """Return the points that are these samples, in their order; None where points are no samples."""
-        numbers = self._embedding.samples
-        if numbers is None:
-            return None
-        order = np.argsort(numbers, kind="stable")
-        at = np.searchsorted(numbers, samples, sorter=order)
-        found = order[np.minimum(at, len(order) - 1)] if len(order) else order
-        if missing := [one for one, there in zip(samples, numbers[found], strict=True) if one != there]:
-            raise Refused(f"none of these points is sample {missing[0]}")
-        return tuple(found.tolist())
+        return points_of(self._embedding, samples)
 
     def show_sample(self, index: int) -> None:
         """Select the point of a sample that was chosen elsewhere, unless it leads a selection already."""
@@ -334,8 +325,7 @@ class ScatterModel(ViewModel):
 
     def places_of(self, identity: str) -> tuple[str, ...]:
         """Return the parameter whose channels the points are, and its layer, wherever one of them is picked."""
-        place = self._embedding.place
-        return (place, place.rpartition(".")[0]) if place else ()
+        return places_of(self._embedding)
 
     def _follow(self) -> None:
         """Take over what changed in the embedding."""
@@ -367,16 +357,6 @@ _HANDLERS: dict[type, Callable[[ScatterModel, Any], None]] = {
     JudgeEvent: ScatterModel._judge,
     WriteTableEvent: ScatterModel._write_table,
 }
-
-
-def _checked(embedding: Embedding, beside: Mapping[str, Embedding]) -> dict[str, Embedding]:
-    for name, other in beside.items():
-        if len(other) != len(embedding):
-            raise ValueError(
-                f"{name!r} has {len(other):,} points and this embedding {len(embedding):,}: only "
-                "the same points can be compared"
-            )
-    return dict(beside)
 
 
 class ScatterWidget(ViewWidget):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from workbench.embedding import Projection, compare
+from workbench.embedding import Projection
 from workbench.embedding.columns import Column
 from workbench.embedding.neighbours import Metric
+from workbench.embedding.quality import compare_in_parts
 from workbench.live.messages import ScatterComparison
 from workbench.live.model import Refused
 from workbench.widgets.scatter_computed import Computed
@@ -31,13 +33,19 @@ class Compared:
 
     `pictures` are the two that were compared, none where it was the spaces before projection. Pictures are compared
     as they are seen, by Euclid: where in them the origin lies says nothing. Spaces are compared by direction.
+    ``reached(done, of)`` is told how many points are compared, and may end it by raising.
 
     Raises:
         Refused: there are too many points.
     """
 
     def __init__(
-        self, name: str, one: Array, other: Array, pictures: tuple[Projection, Projection] | None = None
+        self,
+        name: str,
+        one: Array,
+        other: Array,
+        pictures: tuple[Projection, Projection] | None = None,
+        reached: Callable[[int, int], None] = lambda done, of: None,
     ) -> None:
         count = len(one)
         if count > MOST_PAIRS:
@@ -48,7 +56,7 @@ class Compared:
         self.pictures = pictures
         self.k = max(1, min(NEIGHBOURS, (count - 1) // 2))
         self.metric: Metric = "cosine" if pictures is None else "euclidean"
-        self.change = compare(one, other, self.k, self.metric)
+        self.change = compare_in_parts(one, other, self.k, self.metric, reached)
 
     @property
     def column(self) -> Computed:

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.embedding import Embedding, Projection, Quality
+from workbench.embedding.clusters import find_clusters
 from workbench.embedding.columns import Column
+from workbench.embedding.hdbscan import Reached
+from workbench.embedding.judged import neighbours_judged
 from workbench.embedding.neighbours import Metric, neighbours
 from workbench.live.model import Refused
-from workbench.widgets.scatter_judged import neighbours_judged
 
 __all__ = ["CLUSTER", "DISTANCE", "OFFERED", "TRUST", "Computed", "clusters", "distance", "trust"]
 
@@ -40,12 +42,15 @@ def trust(found: Quality, projection: Projection) -> Computed:
     judged, count = len(found.judged), len(projection.rows)
     some = f"; {judged:,} of {count:,} points judged" if judged < count else ""
     column = Column(TRUST, "number", found.trust_of_points)
-    return Computed(column, f"{OFFERED[TRUST]} (k = {neighbours_judged(projection)}{some})")
+    return Computed(column, f"{OFFERED[TRUST]} (k = {neighbours_judged(count)}{some})")
 
 
-def clusters(embedding: Embedding) -> Computed:
-    """Return the groups that density finds in the space before projection, called by the words that set them apart."""
-    found = embedding.clusters()
+def clusters(embedding: Embedding, reached: Reached) -> Computed:
+    """Return the groups that density finds in the space before projection, called by the words that set them apart.
+
+    ``reached(what, done, of)`` is told how far it is, and may end it by raising.
+    """
+    found = find_clusters(embedding, "vectors", None, {}, reached)
     labels = tuple(f"{place + 1}: {label}" for place, label in enumerate(found.labels))
     codes = np.where(found.codes < 0, len(labels), found.codes)
     names = (*labels, "none") if found.noise else labels

@@ -165,9 +165,10 @@ class Findings:
         def work(task: Task) -> Done:
             # A picture is compared with the picture that is drawn, an embedding with the space.
             if other is None:
-                compared = Compared(name, self._embedding.vectors, self._beside[name].vectors)
+                spaces = self._embedding.vectors, self._beside[name].vectors
+                compared = Compared(name, *spaces, reached=task.reached)
             else:
-                compared = Compared(name, drawn.positions, other.positions, (drawn, other))
+                compared = Compared(name, drawn.positions, other.positions, (drawn, other), task.reached)
             return lambda: self._take({KEPT: compared.column}, compared=compared)
 
         self.tasks.begin(f"comparison with {name}", "points", work)
@@ -175,7 +176,7 @@ class Findings:
     # --------------------------------------------------------------------------------------------- what is found
 
     def _cluster(self, task: Task) -> Done:
-        found = clusters(self._embedding)
+        found = clusters(self._embedding, lambda phase, done, of: task.reached(done, of, phase))
         return lambda: self._take({CLUSTER: found})
 
     def _judge(self, projection: Projection, task: Task, column: bool) -> Done:

@@ -221,4 +221,6 @@ def work_of(embedding: Embedding, projection: Projection) -> ScatterWork | None:
     done = projection.iteration if known else 0
     seconds = done / projection.rate if known and projection.rate > 0 else 0.0
     what = projection.method if known else "projection"
+    if known and projection.phase:
+        what = f"{what}: {projection.phase}"
     return ScatterWork(what, done, projection.of if known else None, seconds, "steps", True)

@@ -6,6 +6,7 @@ import base64
 import dataclasses
 import html
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import numpy as np
 
 from workbench.live.encode import encode_snapshot
 from workbench.live.messages import ScatterArrangement, ScatterState
-from workbench.live.model import Snapshot, ViewModel
+from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.widgets.base import bundle
 
-__all__ = ["MOST_VECTORS", "free_name", "page"]
+__all__ = ["MOST_VECTORS", "free_name", "page", "write_beside"]
 
 Array = np.ndarray[Any, Any]
 
@@ -102,6 +103,21 @@ def _alone(state: ScatterState, arrangement: ScatterArrangement | None, why: str
 
 def _part(name: str, data: bytes) -> str:
     return f'<script type="text/plain" data-part="{name}">{base64.b64encode(data).decode()}</script>'
+
+
+def write_beside(title: str, ending: str, write: Callable[[Path], object]) -> str:
+    """Have a file written beside the notebook, under a name that none has there, and return its path.
+
+    Raises:
+        Refused: it cannot be written there.
+    """
+    path = free_name(Path.cwd(), title, ending)
+    try:
+        write(path)
+    # No room, or no right to write there: nothing of ours.
+    except OSError as error:
+        raise Refused(f"{path} cannot be written: {error.strerror or error}") from None
+    return str(path)
 
 
 def free_name(folder: Path, title: str, ending: str = "html") -> Path:

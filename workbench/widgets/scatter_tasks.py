@@ -14,6 +14,10 @@ __all__ = ["Task", "Tasks", "Unwanted"]
 Done = Callable[[], None]
 
 
+PERIOD = 0.1
+"""Least seconds between two pictures of how far something is."""
+
+
 class Unwanted(Exception):
     """Ends work that was stopped, or in whose place another was begun."""
 
@@ -24,36 +28,44 @@ class Task:
     def __init__(self, what: str, unit: str, tell: Callable[[], None] | None) -> None:
         self.what = what
         self.unit = unit
+        self.phase = ""
         self.started = time.monotonic()
+        """When the phase began: each has a rate of its own."""
         self.done = 0
         self.total: int | None = None
         self.wanted = True
         self._tell = tell
+        self._told = -PERIOD
 
-    def reached(self, done: int, total: int) -> None:
-        """Say how far it is.
+    def reached(self, done: int, total: int | None, phase: str = "") -> None:
+        """Say how far it is, or how far the phase of it is that is called so; as often as one likes.
 
         Raises:
             Unwanted: nobody waits for it any more.
         """
         if not self.wanted:
             raise Unwanted
+        now = time.monotonic()
+        if phase != self.phase:
+            self.phase, self.started, self._told = phase, now, now - PERIOD
         self.done, self.total = done, total
-        if self._tell is not None:
+        if self._tell is not None and now - self._told >= PERIOD:
+            self._told = now
             self._tell()
 
     def message(self) -> ScatterWork:
         """Return what a page is told."""
+        what = f"{self.what}: {self.phase}" if self.phase else self.what
         return ScatterWork(
-            self.what, self.done, self.total, time.monotonic() - self.started, self.unit, stops=True
+            what, self.done, self.total, time.monotonic() - self.started, self.unit, stops=True
         )
 
 
 class Tasks:
     """At most one task at a time, in a thread of its own; `tell` is called whenever something of it changed.
 
-    A task that was stopped ends when it next says how far it is. One that never does goes on to its end, and what it
-    found is dropped: what libraries compute cannot be interrupted.
+    A task that was stopped ends when it next says how far it is. What a library computes in one piece goes on to its
+    end, as its phase says, and what it found is dropped.
     """
 
     def __init__(self, tell: Callable[[], None]) -> None:

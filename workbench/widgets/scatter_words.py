@@ -31,6 +31,8 @@ def facts_of(projection: Projection) -> str:
     >>> import numpy as np
     >>> facts_of(Projection("t-SNE", np.zeros((4, 2)), iteration=20, of=750, sampled=(4, 9)))
     'step 20 of 750 · sampled: 4 of 9 points'
+    >>> facts_of(Projection("UMAP", np.zeros((4, 2)), of=500, phase="finding neighbours", stand_in="components"))
+    'finding neighbours · drawn until then: components'
     >>> facts_of(Projection("axes", np.zeros((4, 2)), explained=(0.25, 0.125), axes=("he → she", "poor → rich")))
     'across he → she, 25 % of the variance · up poor → rich, 12.5 %'
     >>> facts_of(Projection("PCA", np.zeros((2, 3)), explained=(1.0, 0.0, 0.0)))
@@ -46,9 +48,13 @@ def facts_of(projection: Projection) -> str:
         for way, name, share in zip(WAYS, projection.axes, projection.explained, strict=False):
             of = "" if parts else " of the variance"
             parts.append(f"{way} {name[:LONGEST]}, {100 * share:.3g} %{of}")
-    if projection.of:
+    if projection.phase:
+        parts.append(projection.phase)
+    elif projection.of:
         steps = f"step {projection.iteration:,} of {projection.of:,}"
         parts.append(steps if projection.iteration < projection.of else f"{projection.of:,} steps")
+    if projection.stand_in:
+        parts.append(f"drawn until then: {projection.stand_in}")
     if projection.sampled is not None:
         some, all_ = projection.sampled
         parts.append(f"sampled: {some:,} of {all_:,} points")

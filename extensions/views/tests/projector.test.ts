@@ -21,9 +21,10 @@ import { Judging } from '../src/scatter/judging';
 import { foundInWords } from '../src/scatter/near';
 import { nearest, nearestIn, shownNumbers } from '../src/scatter/nearest';
 import { coloursBy } from '../src/scatter/paint';
-import { pointsTable } from '../src/scatter/saved';
+import { pointsTable, tableExports } from '../src/scatter/saved';
 import type { Scene } from '../src/scatter/scene';
 import { pointsInWords } from '../src/scatter/window';
+import { Written } from '../src/scatter/written';
 
 const view = (array: ArrayBufferView): DataView =>
   new DataView(array.buffer, array.byteOffset, array.byteLength);
@@ -297,6 +298,56 @@ describe('a table of points', () => {
     expect(Math.abs(Number(first!.split(',')[1]) - value)).toBeLessThanOrEqual(off[0]! - 500 / (2 ** 21 - 1));
     expect(off[0]).toBeLessThan(5e-4);
     expect(off[1]).toBeLessThan(off[0]!);
+  });
+});
+
+describe('the table of the menu', () => {
+  const scene = (exact: Float32Array | null, window: object | null): Scene =>
+    ({ state: { window }, cloud: { exact } }) as unknown as Scene;
+  const places = Float32Array.of(1, 2, 3);
+  const write = vi.fn();
+
+  it('is made of the page where all of it has travelled', () => {
+    expect(Object.keys(tableExports(scene(places, null), write))).toEqual(['csv']);
+    expect(Object.keys(tableExports(scene(places, null), null))).toEqual(['csv']);
+  });
+
+  it('is written by Python where the page has not all of it', () => {
+    for (const some of [scene(null, null), scene(places, {}), scene(null, {})]) {
+      const given = tableExports(some, write);
+      expect(given.csvNote).toBe('all points, exact, beside the notebook');
+      expect(given.writeCsv).toBe(write);
+    }
+  });
+
+  it('says what is missing where there is no Python', () => {
+    const notes = [scene(null, null), scene(places, {}), scene(null, {})].map(some => {
+      const given = tableExports(some, null);
+      expect(given.writeCsv).toBeUndefined();
+      return given.csvNote;
+    });
+    const rounded = 'positions rounded to 21 bits';
+    expect(notes).toEqual([rounded, 'only what is drawn', `only what is drawn, ${rounded}`]);
+  });
+
+  it('is said to be written where the menu asked for it, and only then', async () => {
+    const answer = vi.fn<() => Promise<{ accepted: boolean; reason: string }>>();
+    answer.mockResolvedValue({ accepted: true, reason: '' });
+    const written = new Written(answer);
+    const says = (): string | null => (written.element.hidden ? null : written.element.textContent);
+    written.update('page.html');
+    expect(says()).toBeNull();
+    await written.ask();
+    written.update('page.html');
+    expect(says()).toBeNull();
+    written.update('points.csv');
+    expect(says()).toContain('Written to points.csv');
+    written.update('points-2.csv');
+    expect(says()).toContain('Written to points.csv');
+    answer.mockResolvedValue({ accepted: false, reason: 'no room' });
+    await written.ask();
+    written.update('another.html');
+    expect(says()).toBeNull();
   });
 });
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.views.harness import Harness
 from workbench.embedding import Embedding
+from workbench.live.encode import encode_snapshot
 from workbench.live.messages import LookCloserEvent, ScatterState
-from workbench.widgets import scatter_drawn
+from workbench.widgets import scatter_drawn, scatter_places
 from workbench.widgets.scatter import ScatterModel
 
 
@@ -463,3 +465,40 @@ def test_a_page_of_a_part_finds_neighbours_among_its_points(
     expect(near.first).to_have_attribute("title", re.compile(rf"point {python[0]}$"))
     titles = near.evaluate_all("all => all.map(one => Number(one.title.split(' ').at(-1)))")
     assert titles == python.tolist()
+
+
+def test_the_menu_has_python_write_a_table_that_the_page_has_not_exactly(
+    harness: Harness, page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = harness.open("scatter", height=600)
+
+    def export(name: str) -> None:
+        root.get_by_test_id("wb-menu-button").click()
+        harness.at("wb-menu").get_by_role("menuitem", name=name, exact=True).click()
+
+    export("Export CSV")
+    page.wait_for_function("() => harness.saved.length === 1")
+    monkeypatch.setattr(scatter_places, "MOST_EXACT", 50)
+    made = Embedding(np.random.default_rng(2).standard_normal((60, 5)), title="points")
+    model = ScatterModel(made)
+    state, buffers = encode_snapshot("scatter", model.snapshot())
+    assert state["positions_coding"] == "packed"
+    sent = [base64.b64encode(one).decode() for one in buffers]
+    page.evaluate("given => harness.give(...given)", [state, sent])
+    harness.forget()
+    export("Export CSV (all points, exact, beside the notebook)")
+    assert harness.events() == [{"type": "write_table"}]
+    expect(harness.at("wb-written")).to_be_hidden()
+    harness.do("patch({ published: '/home/points.csv' })")
+    expect(harness.at("wb-written")).to_have_text(re.compile("Written to /home/points.csv"))
+    harness.picture("scatter-written")
+    # Without Python it is what the page has, and says so in the menu and in the file.
+    harness.do("setStatus({ kind: 'disconnected', reason: 'kernel restarted' })")
+    export("Export CSV (positions rounded to 21 bits)")
+    page.wait_for_function("() => harness.saved.length === 2")
+    assert harness.do("saved[1].text").startswith("index,x ± ")
+    page.goto(model.publish(tmp_path / "page.html").as_uri())
+    page.get_by_test_id("wb-scatter").get_by_test_id("wb-menu-button").click()
+    expect(page.get_by_role("menuitem", name="Export CSV")).to_have_text(
+        "Export CSV (positions rounded to 21 bits)"
+    )

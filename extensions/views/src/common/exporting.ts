@@ -8,6 +8,10 @@ export interface Exports {
   /** Lines of text that belong under the picture, for the HTML page. */
   readonly caption?: () => readonly string[];
   readonly csv?: () => string;
+  /** What must be known of the table before it is asked for; it stands behind its name in the menu. */
+  readonly csvNote?: string;
+  /** Has the table written elsewhere, in place of `csv`, by whom has more of it than the page. */
+  readonly writeCsv?: () => void;
   readonly json?: () => unknown;
 }
 

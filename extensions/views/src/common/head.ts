@@ -194,7 +194,9 @@ export class HeadLine {
       items.push(save('html', 'text/html', () => htmlPage(title, given, paper, ink)));
     }
     if (given.csv) {
-      items.push(save('csv', 'text/csv', given.csv));
+      const item = save('csv', 'text/csv', given.csv);
+      const note = given.csvNote ? ` (${given.csvNote})` : '';
+      items.push({ label: `${item.label}${note}`, run: given.writeCsv ?? item.run });
     }
     if (given.json) {
       const json = given.json;

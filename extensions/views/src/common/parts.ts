@@ -129,12 +129,14 @@ export function figureItem(
   return h('span', { class: 'wb-figure', title, ...attributes }, h('span', {}, name), text);
 }
 
+const SIGNS = { wrong: '✕', warn: '▲', done: '✓' } as const;
+
 /** A line that says what is wrong, or warns; it is hidden while it says nothing. */
 export class Notice {
   readonly element: HTMLElement;
   private readonly text = h('span', {});
 
-  constructor(kind: 'wrong' | 'warn', testid: string, dismiss?: () => void) {
+  constructor(kind: 'wrong' | 'warn' | 'done', testid: string, dismiss?: () => void) {
     const close = dismiss
       ? button('×', dismiss, { class: 'wb-button wb-button-plain', 'aria-label': 'Dismiss' })
       : null;
@@ -147,7 +149,7 @@ export class Notice {
         'data-testid': testid,
         hidden: true
       },
-      h('span', { 'aria-hidden': 'true' }, kind === 'wrong' ? '✕' : '▲'),
+      h('span', { 'aria-hidden': 'true' }, SIGNS[kind]),
       this.text,
       close
     );

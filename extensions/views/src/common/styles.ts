@@ -98,6 +98,7 @@ button.wb-head-source:hover { color: var(--wb-accent); }
 .wb-notice > :nth-child(2) { flex: 1; min-width: 0; }
 .wb-notice[data-kind='wrong'] { background: var(--wb-wrong-paper); color: var(--wb-wrong); border-left: 3px solid var(--wb-wrong); }
 .wb-notice[data-kind='warn'] { background: var(--wb-warn-paper); color: var(--wb-warn); border-left: 3px solid var(--wb-warn); }
+.wb-notice[data-kind='done'] { background: var(--wb-sunk); color: var(--wb-ink); border-left: 3px solid var(--wb-quiet); }
 .wb-empty { min-width: 0; display: flex; flex-direction: column; align-items: flex-start; justify-content: center; gap: 8px; padding: 8px 4px; color: var(--wb-quiet); flex: 1; }
 .wb-empty p { margin: 0; }
 .wb-code { display: flex; align-items: flex-start; gap: 8px; background: var(--wb-sunk); border-radius: 4px; padding: 6px 8px 6px 10px;

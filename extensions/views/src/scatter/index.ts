@@ -15,11 +15,12 @@ import { Instrument } from './instrument';
 import { Judging } from './judging';
 import { Look } from './look';
 import { join, type Joining, type Lasso, type PixelBox } from './picking';
-import { pictureWithLegend, pointsTable, vectors } from './saved';
+import { pictureWithLegend, tableExports, vectors } from './saved';
 import { pointName } from './scene';
 import { Stage } from './stage';
 import { Tools } from './tools';
 import { localised, Window } from './window';
+import { Written } from './written';
 import { watchContext } from '../common/webgl';
 
 const TOOL_KEYS: Readonly<Record<string, Tool>> = { m: 'move', b: 'box', l: 'lasso' };
@@ -34,6 +35,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
   private readonly gestures: Gestures;
   private readonly look = new Look(() => this.frame.request());
   private readonly refusal = new Notice('wrong', 'wb-refusal', () => this.refusal.say(''));
+  private readonly written = new Written(() => this.send({ type: 'write_table' }));
   private readonly page: HTMLElement;
   private cloud: Cloud | null = null;
   private pointed: number | null = null;
@@ -105,7 +107,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       closer: () => this.zoomToSelection(),
       key: (key, how) => this.key(key, how)
     });
-    this.wrong.element.after(this.refusal.element);
+    this.wrong.element.after(this.refusal.element, this.written.element);
     this.chooseRenderer();
     // Only the page's shared context can be lost.
     if (this.stage.kind === 'webgl') {
@@ -144,6 +146,7 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
     this.refusal.say(state.refusal ? `Refused: ${state.refusal.reason}` : '');
     this.instrument.accept(state, this.cloud!, buffers, this.theme.dark);
     this.judging.update(state);
+    this.written.update(state.published);
   }
 
   protected draw(): void {
@@ -193,9 +196,14 @@ class ScatterView extends Picture<ScatterState, ScatterViewEvent> {
       canvas: () => pictureWithLegend(picture),
       ...(vectors.fit(picture) ? { svg: () => vectors.draw(picture) } : {}),
       caption: () => [picture.words],
-      csv: () => pointsTable(scene),
+      ...tableExports(scene, this.hasKernel ? () => void this.written.ask() : null),
       json: () => scene.state
     };
+  }
+
+  /** Whether Python can be asked for what is not in the page. */
+  private get hasKernel(): boolean {
+    return !this.options.alone && this.host.status.kind !== 'disconnected';
   }
 
   protected override themeChanged(): void {

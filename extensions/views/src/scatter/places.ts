@@ -2,8 +2,11 @@
 import type { ScatterState } from '../protocol';
 import { float32, StateError, uint32 } from '../common/buffers';
 
-/** How many steps a packed coordinate counts from the least to the greatest. */
-const STEPS = 2 ** 21 - 1;
+/** Of how many bits a packed coordinate is. */
+export const BITS = 21;
+
+/** How many steps it counts from the least to the greatest. */
+const STEPS = 2 ** BITS - 1;
 
 /** Points in the box, and the way back to their coordinates. */
 export interface Places {

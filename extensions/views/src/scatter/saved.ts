@@ -1,13 +1,13 @@
 /** The projector as files: the picture with its legend and caption, in pixels or as vectors, and points as a table. */
 import { categoryColour, hex } from '../common/colours';
 import { h, s } from '../common/dom';
-import { csv } from '../common/exporting';
+import { csv, type Exports } from '../common/exporting';
 import { grouped } from '../common/numbers';
 import type { Theme } from '../common/theme';
 import { numberOf } from './cloud';
 import { isHere, textOf, type Column } from './columns';
 import { BRIGHT, HIDDEN } from './emphasis';
-import { roundingOf } from './places';
+import { BITS, roundingOf } from './places';
 import type { Scene } from './scene';
 import { categoryShape, shapePath } from './shapes';
 import type { Stage } from './stage';
@@ -33,6 +33,27 @@ export function pointsTable({ state, cloud, columns }: Scene): string {
     ...here.map(column => cellOf(column, point))
   ]);
   return csv([['index', ...told, ...here.map(({ name }) => name)], ...rows]);
+}
+
+/**
+ * The table as the menu has it. What the page does not have, the last bits of coordinates or points that are not drawn,
+ * Python writes where there is one (`write`); else the menu says what is missing.
+ */
+export function tableExports(
+  scene: Scene,
+  write: (() => void) | null
+): Pick<Exports, 'csv' | 'csvNote' | 'writeCsv'> {
+  const table = { csv: () => pointsTable(scene) };
+  const rounded = scene.cloud.exact === null;
+  const part = scene.state.window !== null;
+  if (!rounded && !part) {
+    return table;
+  }
+  if (write) {
+    return { ...table, csvNote: 'all points, exact, beside the notebook', writeCsv: write };
+  }
+  const missing = [part ? 'only what is drawn' : '', rounded ? `positions rounded to ${BITS} bits` : ''];
+  return { ...table, csvNote: missing.filter(Boolean).join(', ') };
 }
 
 /** A value as a table has it: a number as one, for a text that begins with a minus is defused as a formula. */
