@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench import quantization as q
+from workbench.quantization.weight_only import descent, methods
 from workbench.quantization.weight_only.grid import Setting
 from workbench.quantization.weight_only.methods import (
     activation_aware,
@@ -58,13 +60,81 @@ def test_methods_that_see_data_have_less_error(
 
 
 @pytest.mark.parametrize("bits", [4, 8])
-def test_going_over_the_codes_again_lessens_the_error(
-    bits: int, weight: Array, inputs: Array, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_going_over_the_groups_again_lessens_the_error_every_time(
+    bits: int, symmetric: bool, weight: Array, inputs: Array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    setting, gram = Setting(bits, 32, False), inputs.T.astype(np.float64) @ inputs
-    again = _error(scaled_optimal(weight, gram, setting), weight, inputs)
-    monkeypatch.setattr("workbench.quantization.weight_only.methods._ROUNDS", 0)
-    assert again < 0.95 * _error(scaled_optimal(weight, gram, setting), weight, inputs)
+    setting, gram = Setting(bits, 32, symmetric), inputs.T.astype(np.float64) @ inputs
+    errors = []
+    for rounds in range(5):
+        monkeypatch.setattr(descent, "_ROUNDS", rounds)
+        errors.append(_error(scaled_optimal(weight, gram, setting), weight, inputs))
+    assert errors[1] < 0.95 * errors[0]
+    # The points are the same in floats and in codes but for the rounding of floats.
+    assert all(after <= before * (1 + 1e-6) for before, after in pairwise(errors))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_grids_by_groups_lose_less_than_codes_gone_over_one_by_one(seed: int) -> None:
+    """What was computed before: one grid for all, columns in turn, and then the best code of each column by itself."""
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(500, 64)) @ random.normal(size=(64, 64)) * np.geomspace(0.2, 3, 64)
+    weight, gram, setting = random.normal(size=(48, 64)).astype(np.float32), x.T @ x, Setting(4, 16, False)
+    grid = setting.grid(weight, methods._shrunk(weight, gram, setting))
+    found = methods._in_turn(weight, gram, grid).astype(np.float64)
+    for _ in range(3):
+        for j in np.argsort(-np.diag(gram)):
+            found[:, j] = grid.column(found[:, j] + (weight - found) @ gram[:, j] / gram[j, j], j)
+    points, _ = descent.by_groups(weight, gram, setting, 0.01)
+    assert output_error(points - weight, gram) < 0.97 * output_error(found - weight, gram)
+
+
+@pytest.mark.parametrize(("group", "columns"), [(1, 5), (3, 7), (7, 7), (16, 7)])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_points_found_by_groups_are_those_of_the_codes(group: int, columns: int, symmetric: bool) -> None:
+    """Codes stand for the points: groups went back to their places, also a last one that is shorter."""
+    random = np.random.default_rng(3)
+    weight, x = (
+        random.normal(size=(9, columns)),
+        random.normal(size=(50, columns)) * np.arange(1, columns + 1),
+    )
+    points, grid = descent.by_groups(weight, x.T @ x, Setting(4, group, symmetric), 0.01)
+    np.testing.assert_allclose(grid.codes(points).dequantize(), points, rtol=1e-6, atol=1e-9)
+    assert grid.scale.shape == grid.zero.shape == (9, -(-columns // group))
+    assert not symmetric or (grid.zero == 8).all()
+
+
+def test_rows_in_parts_are_found_as_all_at_once(
+    weight: Array, inputs: Array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gram, setting = inputs.T.astype(np.float64) @ inputs, Setting(4, 32, False)
+    whole, _ = descent.by_groups(weight, gram, setting, 0.01)
+    monkeypatch.setattr(descent, "_SIZE", 32 * 18 * 7)
+    parts, _ = descent.by_groups(weight, gram, setting, 0.01)
+    assert (np.abs(whole - parts) < 1e-6).mean() > 0.999
+
+
+@pytest.mark.parametrize("size", [1e-4, 1, 1e4])
+def test_inputs_that_are_always_zero_ask_groups_for_the_nearest(
+    size: float, weight: Array, inputs: Array
+) -> None:
+    """However large the other inputs are; the grid is theirs, and may clip."""
+    inputs[:, 10:20] = 0
+    gram = (size * inputs.T.astype(np.float64)) @ (size * inputs)
+    points, grid = descent.by_groups(weight, gram, Setting(4, 32, False), 0.01)
+    np.testing.assert_allclose(points[:, 10:20], grid.near(weight)[:, 10:20], rtol=1e-5, atol=1e-5)
+    plain = Setting(4, 32, False).grid(weight).near(weight)
+    assert output_error(points - weight, gram) < 0.6 * output_error(plain - weight, gram)
+
+
+def test_weights_that_lie_on_a_grid_are_found_exactly(inputs: Array) -> None:
+    codes = np.random.default_rng(5).integers(0, 16, (8, 96))
+    codes[:, ::16], codes[:, 1::16] = 0, 15
+    for weight in ((codes - 6) * np.float32(0.25), np.full((8, 96), np.float32(0.5)), np.zeros((8, 96))):
+        points, _ = descent.by_groups(
+            weight, inputs.T.astype(np.float64) @ inputs, Setting(4, 16, False), 0.01
+        )
+        np.testing.assert_allclose(points, weight, atol=1e-5)
 
 
 def test_the_nearest_is_the_brute_force_nearest(weight: Array) -> None:

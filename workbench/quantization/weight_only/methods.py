@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.quantized_array import QuantizedArray
+from workbench.quantization.weight_only.descent import by_groups, inverse_factor
 from workbench.quantization.weight_only.grid import Grid, Setting
 
 __all__ = [
@@ -28,8 +29,6 @@ _BLOCK = 128
 """Columns whose errors are handed on together: what lies behind them is changed once a block."""
 _STEPS = 20
 """Exponents that are tried between 0 and 1 (AWQ)."""
-_ROUNDS = 2
-"""How often codes are gone over again, once all are chosen."""
 _SHRINKING = tuple(1 - 0.05 * k for k in range(11))
 """Parts of a group's range that are tried (AWQ)."""
 
@@ -73,7 +72,7 @@ def _in_turn(weight: Array, gram: Array, grid: Grid) -> Array:
     """Return a weight rounded to a grid, each column making up for those before it."""
     order = np.argsort(-np.einsum("ii->i", gram), kind="stable")
     work = weight[:, order].astype(np.float64)
-    inverse = _inverse_factor(gram[np.ix_(order, order)])
+    inverse = inverse_factor(gram[np.ix_(order, order)], _DAMPING)
     rounded = np.empty(weight.shape, np.float32)
     for start in range(0, len(order), _BLOCK):
         stop = min(start + _BLOCK, len(order))
@@ -85,16 +84,6 @@ def _in_turn(weight: Array, gram: Array, grid: Grid) -> Array:
         # What lies behind the block is changed once for all of it.
         work[:, stop:] -= errors @ inverse[start:stop, stop:]
     return rounded
-
-
-def _inverse_factor(gram: Array) -> Array:
-    """Return the upper Cholesky factor of the inverse Gram matrix."""
-    matrix = gram.astype(np.float64)
-    diagonal = np.einsum("ii->i", matrix)
-    # An input that is always 0 says nothing of its column: it is rounded to the nearest, and changes no other.
-    diagonal[diagonal <= 0] = 1.0
-    diagonal += _DAMPING * diagonal.mean()
-    return np.linalg.cholesky(np.linalg.inv(matrix)).T
 
 
 def activation_aware(weight: Array, gram: Array, setting: Setting) -> Found:
@@ -111,32 +100,14 @@ def activation_aware(weight: Array, gram: Array, setting: Setting) -> Found:
 
 
 def scaled_optimal(weight: Array, gram: Array, setting: Setting) -> Found:
-    """Scale columns as AWQ does, round them in turn as GPTQ does, and go over the codes again.
+    """Scale columns as AWQ does, round them in turn as GPTQ does with the best grid of each group, and go over them.
 
-    With all other columns as they are, the best code of column j is that nearest to ŵ_j + ((W - Ŵ)·G)_j / G_jj; going
-    over the columns so lessens the error of the output step by step, and what was rounded first sees what came after.
+    What was rounded first then sees what came after: `by_groups` lessens the error of the output step by step.
     """
     scale = _column_scale(weight, gram, setting)
     scaled, within = weight * scale, gram / np.outer(scale, scale)
-    grid = setting.grid(scaled, _shrunk(scaled, within, setting))
-    rounded = _in_turn(scaled, within, grid)
-    return Found(grid.codes(_gone_over(scaled, rounded, within, grid)), scale)
-
-
-def _gone_over(weight: Array, rounded: Array, gram: Array, grid: Grid) -> Array:
-    found = rounded.astype(np.float64)
-    size = np.einsum("ii->i", gram)
-    slope = (weight - found) @ gram
-    for _ in range(_ROUNDS):
-        for j in np.argsort(-size, kind="stable"):
-            # An input that is always 0 asks for no code.
-            if size[j] <= 0:
-                break
-            change = grid.column(found[:, j] + slope[:, j] / size[j], j) - found[:, j]
-            rows = np.nonzero(change)[0]
-            found[rows, j] += change[rows]
-            slope[rows] -= np.outer(change[rows], gram[j])
-    return found
+    points, grid = by_groups(scaled, within, setting, _DAMPING)
+    return Found(grid.codes(points), scale)
 
 
 def _column_scale(weight: Array, gram: Array, setting: Setting) -> Array:
