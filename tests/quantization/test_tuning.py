@@ -161,3 +161,13 @@ def test_a_weight_on_its_grid_stays() -> None:
     rounded = q.adaround(by_graph(model, x), x, steps=10)
     found = rounded.get_submodule("0").weight.detach().numpy()[:, 1:] * 8
     np.testing.assert_allclose(found, codes[:, 1:], atol=1e-5)
+
+
+def test_weights_of_one_scale_are_rounded_too() -> None:
+    wb.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8)).eval(), wb.randn(64, 8)
+    prepared = q.prepare_fx(model, q.get_default_qconfig_mapping("qnnpack"), (x,))
+    prepared(x)
+    before = q.sqnr(model(x), q.convert_fx(prepared)(x))
+    q.adaround(prepared, [x])
+    assert q.sqnr(model(x), q.convert_fx(prepared)(x)) >= before - 0.01

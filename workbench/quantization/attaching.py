@@ -8,6 +8,7 @@ from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.observed import float_layer, observer_of
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.qconfig import is_memoryless
+from workbench.quantization.weight_observers import weight_observer
 
 __all__ = ["attach_observers", "observe_weight"]
 
@@ -38,7 +39,7 @@ def attach_observers(module: Any, weight: bool, hook: bool = True) -> None:
     config = module.qconfig
     module.activation_post_process = config.activation().train(module.training)
     if weight and not hasattr(module, "weight_fake_quant"):
-        module.weight_post_process = config.weight().train(module.training)
+        module.weight_post_process = weight_observer(config, module).train(module.training)
     if hook and is_memoryless(config):
         module.register_forward_pre_hook(_observe_before)
     elif hook:

@@ -7,6 +7,7 @@ from typing import Any
 from workbench.base.errors import QuantizationError
 from workbench.quantization.fake_quantize import FakeQuantize
 from workbench.quantization.intrinsic.modules import weighted_layer
+from workbench.quantization.weight_observers import weight_observer
 
 __all__ = ["float_layer", "observer_of", "seen_nothing", "weight_watcher"]
 
@@ -44,7 +45,7 @@ def weight_watcher(module: Any) -> Any:
             f"{type(module).__name__} has no qconfig with an observer for its weight: set one, such as "
             "wb.quantization.default_qconfig"
         )
-    made = config.weight()
+    made = weight_observer(config, weighted_layer(module))
     return made.observer if isinstance(made, FakeQuantize) else made
 
 

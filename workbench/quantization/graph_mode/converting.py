@@ -18,6 +18,7 @@ from workbench.quantization.mappings import (
 from workbench.quantization.observed import float_layer, observer_of, seen_nothing
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.quantized.boundary import QuantizedModule
+from workbench.quantization.weight_observers import weight_observer
 
 __all__ = [
     "check_calibrated",
@@ -77,7 +78,7 @@ def watch_weights(module: GraphModule, made: Plan) -> None:
                 f"the qconfig of {node.target} has no observer for its weight: set one, such as "
                 "wb.quantization.default_qconfig"
             )
-        layer.weight_post_process = config.weight()
+        layer.weight_post_process = weight_observer(config, float_layer(layer))
         show_weight(layer)
 
 

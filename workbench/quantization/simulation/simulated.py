@@ -30,6 +30,7 @@ from workbench.quantization.qconfig_mapping import QConfigMapping
 from workbench.quantization.quantize_fx import configured_graph
 from workbench.quantization.quantized.boundary import Quantize
 from workbench.quantization.quantized.layers import quantize_weight
+from workbench.quantization.weight_observers import weight_observer
 
 __all__ = ["Part", "Simulated", "name_of"]
 
@@ -236,7 +237,7 @@ class Simulated:
         config = self.configs[part.node] if config is None else config
         key = part.node, config
         if key not in self._codes:
-            observer = config.weight()
+            observer = weight_observer(config, part.layer)
             observer(part.layer.weight.detach())
             self._codes[key] = quantize_weight(part.layer.weight, observer)
         return self._codes[key]

@@ -206,8 +206,9 @@ class _Grid:
             shape[int(getattr(observer, "ch_axis", 0)) % weight.ndim] = -1
             scale, zero = scale.reshape(shape), zero.reshape(shape)
         self.scale = scale.astype(np.float32)
-        self.least = (observer.quant_min - zero).astype(np.float32)
-        self.most = (observer.quant_max - zero).astype(np.float32)
+        # Of one zero point the difference would be a number, and no array.
+        self.least = np.asarray(observer.quant_min - zero, np.float32)
+        self.most = np.asarray(observer.quant_max - zero, np.float32)
         steps = weight.astype(np.float64) / self.scale
         self.floor = np.floor(steps).astype(np.float32)
         self.rest = (steps - self.floor).astype(np.float32)
