@@ -224,6 +224,36 @@ def test_models_that_cannot_be_explained() -> None:
         Saliency(3)  # type: ignore[arg-type]
 
 
+def test_outputs_that_are_not_finite_are_warned_of() -> None:
+    words = (
+        "whether the attributions of 2 of 2 samples add up: their outputs are NaN or infinite; look at what"
+    )
+    with pytest.warns(ConvergenceWarning, match=words):
+        IntegratedGradients(lambda x: x.sum(1) + float("nan")).attribute(rows([1.0], [2.0]))
+
+
+def test_neurons_are_explained_beside_the_class_that_comes_out() -> None:
+    model, x = wb.models.DigitsNet().eval(), wb.rand(N=2, C=1, H=28, W=28)
+    for name in (
+        "neuron_gradient",
+        "neuron_integrated_gradients",
+        "neuron_gradient_shap",
+        "neuron_conductance",
+    ):
+        given = {"baselines": x * 0} if name == "neuron_gradient_shap" else {}
+        found = explain(model, x, method=name, layer="fc1", neuron_selector=1, publish=False, **given)
+        assert (found.attributions.shape, found.scores.shape) == (x.shape, (2, 10))
+    expected = wb.attribution.NeuronGradient(model, "fc1").attribute(x, neuron_selector=1)
+    found = explain(model, x, method="neuron_gradient", layer="fc1", neuron_selector=1, publish=False)
+    np.testing.assert_array_equal(found.attributions.numpy(), expected.numpy())
+
+
+@pytest.mark.parametrize("over", [1, (1,)])
+def test_dims_to_sum_over_go_by_name(over: Any) -> None:
+    with pytest.raises(TypeError, match="Saliency: over= is the name of a dim, or a tuple of names, got 1"):
+        Saliency(squares).attribute(rows([1.0]), over=over)
+
+
 def test_attributions_that_do_not_add_up_are_warned_of() -> None:
     with pytest.warns(
         ConvergenceWarning, match="of 1 of 1 samples do not add up .* take more steps, e.g. n_steps=200"

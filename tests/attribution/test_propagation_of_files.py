@@ -11,7 +11,7 @@ import pytest
 
 import workbench as wb
 from workbench import nn
-from workbench.attribution import LRP, DeepLift, DeepLiftShap
+from workbench.attribution import LRP, DeepLift, DeepLiftShap, Study, explain
 
 F = nn.functional
 
@@ -127,3 +127,12 @@ class Opened(nn.Module):
     def forward(self, x: Any) -> Any:
         found = self.graph(x)
         return found[0] if isinstance(found, tuple) else found
+
+
+def test_a_model_that_was_read_is_studied(tmp_path: Path) -> None:
+    """A study explains a copy of the model, one sample at a time."""
+    model, x = MODELS["perceptron"][0]().eval(), wb.rand(3, 6)
+    wb.onnx.save(model, tmp_path / "model.onnx", x)
+    found = Study(wb.onnx.load(tmp_path / "model.onnx"), x, method="saliency", publish=False).wait()
+    expected = explain(model, x, method="saliency", publish=False).attributions
+    np.testing.assert_allclose(found.attributions.numpy(), expected.numpy()[:1], rtol=1e-5)

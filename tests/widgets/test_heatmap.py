@@ -300,6 +300,16 @@ def test_words_lines_and_several_inputs() -> None:
     ]
 
 
+@pytest.mark.parametrize("dtype", [wb.uint8, wb.int64])
+def test_inputs_of_whole_numbers_are_drawn(dtype: Any) -> None:
+    words = wb.tensor([[1, 5, 7], [2, 3, 9]], dtype=dtype)
+    found = explain(
+        lambda x: x.float().sum(1), words, method="occlusion", sliding_window_shapes=(1,), publish=False
+    )
+    (part,) = state_of(HeatmapModel(found)).parts
+    assert (part.width, part.input_low, part.input_high) == (3, 1.0, 9.0)
+
+
 def test_a_result_alone_is_only_looked_at() -> None:
     alone = replace(result(), asked=None)
     model = HeatmapModel(alone)

@@ -102,7 +102,7 @@ def summed(tensors: Sequence[Tensor], over: Over, method: str) -> tuple[Tensor, 
     """
     if over is None:
         return tuple(tensors)
-    names = (over,) if isinstance(over, str) else tuple(over)
+    names: tuple[Any, ...] = tuple(over) if isinstance(over, tuple | list) else (over,)
     known = {name for one in tensors for name in one.names if name}
     for name in names:
         if not isinstance(name, str):

@@ -295,11 +295,20 @@ def warn_of(method: str, answer: Answer, delta: bool = True) -> None:
         return  # the delta is that of what is missing
     if not delta or answer.delta is None or answer.tolerance is None:
         return
-    over = int((np.abs(answer.delta) > answer.tolerance).sum())
+    known = np.isfinite(answer.delta)
+    if not known.all():
+        warnings.warn(
+            f"{method}: nobody can tell whether the attributions of {(~known).sum()} of {len(known)} samples add up: "
+            "their outputs are NaN or infinite; look at what the model gives for the inputs and for the baselines",
+            ConvergenceWarning,
+            stacklevel=outside(),
+        )
+    sizes = np.abs(answer.delta)[known]
+    over = int((sizes > np.broadcast_to(answer.tolerance, known.shape)[known]).sum())
     if over:
         warnings.warn(
-            f"{method}: the attributions of {over} of {len(answer.delta)} samples do not add up to the output's "
-            f"change, off by up to {np.abs(answer.delta).max():.3g}; take more steps, e.g. n_steps=200",
+            f"{method}: the attributions of {over} of {len(known)} samples do not add up to the output's "
+            f"change, off by up to {sizes.max():.3g}; take more steps, e.g. n_steps=200",
             ConvergenceWarning,
             stacklevel=outside(),
         )

@@ -144,13 +144,17 @@ def explain(
     if targets is None:
         targets = _preferred(model, question)
         question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args, **how)
-    answer = attribution.answer(question, **chosen)
+    answered = question
+    if issubclass(kind, NeuronAttribution) and "target" not in inspect.signature(kind.attribute).parameters:
+        # Not an output is explained but a neuron; which class comes out is told beside it.
+        answered = ask(kind.__name__, inputs, baselines, None, additional_forward_args, **how)
+    answer = attribution.answer(answered, **chosen)
     if publish:
         warn_of(kind.__name__, answer)
     attributions = over_inputs(named(question, answer), question)
     seconds = time.perf_counter() - start
     # Methods that go back from the output have not kept it.
-    scores = answer.scores
+    scores = answer.scores if answered is question else None  # a neuron's are no class's
     if scores is None:
         scores = _scores(model, question)
     result = AttributionResult(

@@ -128,8 +128,10 @@ class Message:
         self.__dict__[name] = value
 
     def __getattr__(self, name: str) -> Any:
-        # Only asked for what is not set.
-        kind: Kind = self.__dict__["kind"]
+        # Only asked for what is not set. A copy asks before it has anything.
+        kind: Kind | None = self.__dict__.get("kind")
+        if kind is None:
+            raise AttributeError(f"a message without a kind has no {name!r}")
         field = kind.named.get(name)
         if field is None:
             raise AttributeError(f"{kind.name} has no field {name!r}")

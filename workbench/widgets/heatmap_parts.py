@@ -222,6 +222,8 @@ def picture_bytes(values: Array) -> bytes:
 
 def _range(pictures: Array) -> tuple[float, float]:
     """Return the least and the greatest finite value."""
+    if pictures.dtype.kind != "f":  # whole numbers, words of a text say, have no infinity to begin from
+        pictures = pictures.astype(np.float64)
     finite = np.isfinite(pictures)
     low = float(pictures.min(where=finite, initial=math.inf))
     high = float(pictures.max(where=finite, initial=-math.inf))

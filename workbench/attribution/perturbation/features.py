@@ -151,8 +151,8 @@ def _checked(method: str, mask: Any, value: Tensor) -> Array:
     """Return a mask as whole numbers with as many dims as its input."""
     if not isinstance(mask, Tensor):
         raise TypeError(
-            f"{method}: a feature mask is a tensor of whole numbers, got {type(mask).__name__}; wb.feature_mask or "
-            "wb.tensor(...) makes one"
+            f"{method}: a feature mask is a tensor of whole numbers, got {type(mask).__name__}; "
+            "wb.attribution.feature_mask or wb.tensor(...) makes one"
         )
     given = mask.detach().numpy(force=True)
     # Whole numbers in a type of floats are whole numbers.
