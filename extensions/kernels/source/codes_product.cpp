@@ -89,7 +89,7 @@ void multiply_matrices_of_codes(const std::uint8_t* a, const std::uint8_t* b, co
     constexpr std::int64_t high = 64;
     const std::int64_t bands = (of.rows + high - 1) / high;
     const std::int64_t products = std::min(of.rows, high) * of.inner * of.columns;
-    parallel_for(of.batch * bands, 1 + 4000000 / (products + 1), [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(of.batch * bands, 1 + products_of_a_thread() / (products + 1), [&](std::int64_t begin, std::int64_t end) {
         const Buffer<std::uint8_t> rows(high * steps * 4);
         std::uint32_t rest[high];
         for (std::int64_t item = begin; item < end; ++item) {
