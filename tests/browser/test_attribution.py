@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, expect
 
+from tests.browser.frames import picture
 from tests.browser.jupyterlab import SECOND, Lab
 
 PREPARE = """
@@ -52,10 +53,6 @@ embedding = wb.embedding.Embedding(model.features(inputs).detach().numpy(), labe
 embedding.project()
 wb.widgets.projector(embedding)
 """
-
-
-def picture(canvas: Locator) -> str:
-    return str(canvas.evaluate("canvas => canvas.toDataURL()"))
 
 
 def opened(lab: Lab, cells: list[str], name: str) -> Locator:

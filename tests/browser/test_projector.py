@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
+from tests.browser.frames import picture
 from tests.browser.jupyterlab import SECOND, Lab
 
 pytest.importorskip("openTSNE", reason="t-SNE is computed by openTSNE, of the extra embedding")
@@ -39,19 +40,6 @@ while not seen.exists() and time.monotonic() < end:
 in_time = seen.exists()
 """
 
-COLOURS = """canvas => {
-  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-  const seen = new Set();
-  for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 200) seen.add(data[at] << 8 | data[at + 1]);
-  return seen.size;
-}"""
-
-
-def picture(canvas: Locator) -> str:
-    """What is drawn, which must be something."""
-    assert canvas.evaluate(COLOURS) > 8
-    return str(canvas.evaluate("canvas => canvas.toDataURL()"))
-
 
 def test_picks_go_both_ways_while_a_cell_runs_and_views_beside_keep_their_pictures(lab: Lab) -> None:
     lab.new([PREPARE, BESIDE, HEAT, RUN], "projector.ipynb")
@@ -70,7 +58,6 @@ def test_picks_go_both_ways_while_a_cell_runs_and_views_beside_keep_their_pictur
     # Each draws on the page's one context: what is turned in one changes nothing of the others.
     before = [picture(canvas) for canvas in (points, few, heat)]
     view.get_by_test_id("wb-cloud").press("ArrowLeft")
-    lab.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     after = [picture(canvas) for canvas in (points, few, heat)]
     assert [one != other for one, other in zip(before, after, strict=True)] == [True, False, False]
 

@@ -11,6 +11,8 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Locator, Page
 
+from tests.browser.frames import settle
+
 __all__ = ["Harness", "build_harness"]
 
 EXTENSIONS = Path(__file__).resolve().parents[3] / "extensions"
@@ -53,7 +55,7 @@ class Harness:
 
     def settle(self) -> None:
         """Wait until two more frames were drawn."""
-        self.page.evaluate("() => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
+        settle(self.page)
 
     def events(self) -> list[dict[str, Any]]:
         """What the view sent, in order."""

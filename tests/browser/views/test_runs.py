@@ -42,7 +42,8 @@ def test_curves_with_raw_values_behind_are_read_run_by_run(harness: Harness) -> 
         re.compile(r"^step 0 — loss/train: wide/lr 0\.003 \d\.\d+, 20\d\d-\d\d-\d\d")
     )
     pale = root.locator("[data-chart='loss/train'] [data-curve=run][opacity]")
-    assert pale.count() == 2, "the others step back"
+    # Words are written at once, curves drawn in the next frame.
+    expect(pale, "the others step back").to_have_count(2)
     harness.picture("runs-picked")
     assert asked(harness, "show_runs") == []
 
