@@ -4,25 +4,26 @@ import { StateError } from '../common/buffers';
 import { h, replace, setText } from '../common/dom';
 import { csv, type Exports } from '../common/exporting';
 import { Latest } from '../common/frame';
-import { exact, figure, grouped } from '../common/numbers';
+import { grouped } from '../common/numbers';
 import { Picture } from '../common/picture';
 import { clamp } from '../common/scales';
 import { middleOut } from '../common/text';
-import { Chart, type Setting } from '../training/chart';
+import type { Chart, Setting } from '../training/chart';
 import { TRAINING_CSS } from '../training/css';
 import { nearest, type ChartData } from '../training/series';
 import { drawSheet } from '../training/sheet';
-import { Sight } from '../training/sight';
 import { Window, type Steps } from '../training/window';
-import { ACROSS, moment, RECALL, type Over } from './across';
+import { ACROSS, RECALL, type Over } from './across';
+import { Cards } from './cards';
 import { RUNS_CSS } from './css';
 import { chartOf, decode, reach, type Curves } from './lines';
 import { pictureCard, textCard } from './papers';
 import { Rail } from './rail';
-import { decodeRidges, RidgeCard, type Ridges } from './ridges';
+import { decodeRidges, type Ridges } from './ridges';
 import { TablePart } from './table';
 import { Tail } from './tail';
 import { RunsTools } from './tools';
+import { wordsOf } from './words';
 
 const HINT: Readonly<Record<RunsState['page'], string>> = {
   scalars:
@@ -72,7 +73,25 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
     'data-testid': 'wb-readout'
   });
   private readonly none = h('p', { class: 'wb-quiet', 'data-testid': 'wb-none' });
-  private readonly grid = h('div', { class: 'wb-charts' });
+  private readonly cards = new Cards(
+    {
+      point: (at, from, down) => this.point(at, from, down),
+      zoom: part => this.zoom(part),
+      scale: (factor, around) => {
+        if (this.window.scale(factor, around, this.all())) {
+          this.frame.request();
+        }
+      },
+      undo: () => {
+        if (this.window.undo()) {
+          this.frame.request();
+        }
+      },
+      pick: run => this.rail.pick([run])
+    },
+    words => this.say(words),
+    () => this.frame.request()
+  );
   private readonly papers = h('div', { class: 'wb-runs-papers' });
   private readonly problems = h('details', { class: 'wb-runs-problems', 'data-testid': 'wb-problems' });
   private readonly main = h(
@@ -81,7 +100,7 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
     this.tools.element,
     this.readout,
     this.none,
-    this.grid,
+    this.cards.element,
     this.papers,
     this.table.element
   );
@@ -92,10 +111,7 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
     this.problems,
     h('div', { class: 'wb-runs-body' }, this.rail.element, this.main)
   );
-  private readonly sight = new Sight(() => this.frame.request());
   private readonly tail: Tail;
-  private readonly charts = new Map<string, Chart>();
-  private readonly ridges = new Map<string, RidgeCard>();
   private readonly windows: Readonly<Record<Over | 'recall', Window>> = {
     step: new Window(ACROSS.step.grain),
     relative: new Window(ACROSS.relative.grain),
@@ -128,9 +144,7 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
     this.tail.destroy();
     this.tools.destroy();
     this.table.destroy();
-    this.charts.forEach(chart => chart.destroy());
-    this.ridges.forEach(card => card.destroy());
-    this.sight.destroy();
+    this.cards.destroy();
     super.destroy();
   }
 
@@ -157,7 +171,10 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
     this.table.element.hidden = state.table === null;
     this.writeProblems(state.problems);
     this.over();
-    this.placeCards();
+    this.cards.place(this.data, this.distributions);
+    if (this.pointed && !this.cards.chart(this.pointed.chart.name)) {
+      this.pointed = null;
+    }
     this.writeNone(state);
   }
 
@@ -202,7 +219,7 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
     if (state.page === 'table') {
       return { csv: () => csv(this.table.rows()), json, svg: () => this.table.parallel.svg };
     }
-    const ridges = this.distributions.map(({ distribution }) => this.ridges.get(ridgeKey(distribution))!);
+    const ridges = this.distributions.map(one => this.cards.ridge(one));
     if (state.page === 'histograms') {
       const head = ['run', 'tag', 'step', 'from', 'to', 'count'];
       const rows = (): (string | number)[][] =>
@@ -214,11 +231,11 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
     if (this.data.length === 0) {
       return { json };
     }
-    const shown = this.data.map(({ key }) => this.charts.get(key)!);
+    const shown = this.data.map(({ key }) => this.cards.chart(key)!);
     return {
       svg: () => {
         this.drawCharts(names, true);
-        return drawSheet({ base: this.grid, charts: shown, strip: null }, this.theme);
+        return drawSheet({ base: this.cards.element, charts: shown, strip: null }, this.theme);
       },
       csv: () => csv([['run', 'tag', 'step', 'value', 'time'], ...this.rows(names)]),
       json
@@ -259,7 +276,7 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
   private turnAxis(): void {
     this.over();
     this.pointed = null;
-    this.data.forEach(data => this.charts.get(data.key)?.accept(data));
+    this.data.forEach(data => this.cards.chart(data.key)?.accept(data));
     this.frame.request();
   }
 
@@ -294,8 +311,8 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
 
   private drawCharts(names: readonly string[], all: boolean): void {
     const shown = this.data
-      .map(data => ({ data, chart: this.charts.get(data.key)! }))
-      .filter(({ chart }) => all || this.sight.sees(chart.element));
+      .map(data => ({ data, chart: this.cards.chart(data.key)! }))
+      .filter(({ chart }) => all || this.cards.sees(chart));
     const { hidden, picked } = this.rail;
     const common = {
       weight: this.tools.smoothing.weight,
@@ -321,95 +338,13 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
 
   private drawRidges(names: readonly string[], all: boolean): void {
     const shown = this.distributions
-      .map(data => ({ data, card: this.ridges.get(ridgeKey(data.distribution))! }))
-      .filter(({ card }) => all || this.sight.sees(card.element));
+      .map(data => ({ data, card: this.cards.ridge(data) }))
+      .filter(({ card }) => all || this.cards.sees(card));
     const widths = shown.map(({ card }) => Math.max(160, card.element.clientWidth));
     shown.forEach(({ data, card }, index) => {
       const width = widths[index]!;
       card.draw(data, names[data.distribution.run] ?? '', width, clamp(width * 0.62, 170, 250), this.theme);
     });
-  }
-
-  /** Cards stay while what they show does, so that neither focus nor place is lost; those of one folder stand together. */
-  private placeCards(): void {
-    const wanted = new Map<string, { readonly tag: string; readonly element: HTMLElement }>();
-    for (const data of this.data) {
-      const chart = this.charts.get(data.key) ?? this.chart(data.key);
-      this.charts.set(data.key, chart);
-      chart.accept(data);
-      wanted.set(`chart ${data.key}`, { tag: data.key, element: chart.element });
-    }
-    for (const { distribution } of this.distributions) {
-      const key = ridgeKey(distribution);
-      const card = this.ridges.get(key) ?? new RidgeCard(key, words => this.say(words));
-      if (!this.ridges.has(key)) {
-        this.ridges.set(key, card);
-        this.sight.follow(card.element);
-      }
-      wanted.set(`ridges ${key}`, { tag: distribution.tag, element: card.element });
-    }
-    for (const [cards, kind] of [
-      [this.charts, 'chart'],
-      [this.ridges, 'ridges']
-    ] as const) {
-      for (const [key, card] of cards) {
-        if (!wanted.has(`${kind} ${key}`)) {
-          card.destroy();
-          this.sight.forget(card.element);
-          cards.delete(key);
-        }
-      }
-    }
-    this.fill([...wanted.values()]);
-    this.grid.hidden = wanted.size === 0;
-    if (this.pointed && !this.charts.has(this.pointed.chart.name)) {
-      this.pointed = null;
-    }
-  }
-
-  private fill(cards: readonly { readonly tag: string; readonly element: HTMLElement }[]): void {
-    const folders = cards.map(({ tag }) => (tag.includes('/') ? tag.slice(0, tag.lastIndexOf('/')) : ''));
-    const several = new Set(folders).size > 1;
-    const key = JSON.stringify([several, folders]);
-    const kept = key === this.grid.dataset['key'] ? [...this.grid.querySelectorAll('.wb-runs-group')] : [];
-    let heading = 0;
-    const children = cards.flatMap(({ element }, index) => {
-      if (!several || (index > 0 && folders[index - 1] === folders[index])) {
-        return [element];
-      }
-      const words = folders[index] === '' ? 'without a folder' : folders[index]!;
-      return [
-        (kept[heading++] as HTMLElement | undefined) ?? h('h3', { class: 'wb-runs-group' }, words),
-        element
-      ];
-    });
-    this.grid.dataset['key'] = key;
-    const same =
-      children.length === this.grid.children.length &&
-      children.every((one, at) => this.grid.children[at] === one);
-    if (!same) {
-      replace(this.grid, ...children);
-    }
-  }
-
-  private chart(key: string): Chart {
-    const chart = new Chart(key, {
-      point: (at, from, down) => this.point(at, from, down),
-      zoom: part => this.zoom(part),
-      scale: (factor, around) => {
-        if (this.window.scale(factor, around, this.all())) {
-          this.frame.request();
-        }
-      },
-      undo: () => {
-        if (this.window.undo()) {
-          this.frame.request();
-        }
-      },
-      pick: run => this.rail.pick([run])
-    });
-    this.sight.follow(chart.element);
-    return chart;
   }
 
   private point(at: number | null, chart: Chart, down: number | null): void {
@@ -423,9 +358,7 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
     const { pointed, state } = this;
     const at = pointed?.at ?? null;
     const all = this.tools.over === 'step' || at === null;
-    this.charts.forEach(
-      chart => this.sight.sees(chart.element) && chart.show(all || chart === pointed?.chart ? at : null)
-    );
+    this.cards.cursor(chart => (all || chart === pointed?.chart ? at : null));
     if (!state || !['scalars', 'curves'].includes(state.page)) {
       if (state && this.readout.childNodes.length === 0) {
         this.say('');
@@ -443,40 +376,19 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
     );
     this.rail.read(values, pointed.run);
     const across = this.isRecall ? RECALL : ACROSS[this.tools.over];
-    const said = pointed.run === null ? [] : [this.words(data, pointed.run, pointed.at)];
+    const how = this.isRecall ? 'recall' : this.tools.over;
+    const curves = this.curves.find(one => one.tag === data.key);
+    const { run } = pointed;
+    const name = run === null ? '' : (state.runs[run]?.name ?? '');
+    const said = run === null ? '' : wordsOf(data, curves, run, pointed.at, name, how);
     const many = data.lines.filter(line => !this.rail.hidden.has(line.run)).length;
     replace(
       this.readout,
       h('b', {}, `${across.word} ${across.write(pointed.at)}`),
       ` — ${middleOut(data.title, 60)}: `,
-      said.length > 0
-        ? said.join(' · ')
-        : `${grouped(many)} ${many === 1 ? 'run' : 'runs'}, their values stand in the list`
+      said !== '' ? said : `${grouped(many)} ${many === 1 ? 'run' : 'runs'}, their values stand in the list`
     );
     this.readout.title = this.readout.textContent ?? '';
-  }
-
-  /** What a run has at a place: exactly, and when it was written. */
-  private words(data: ChartData, run: number, at: number): string {
-    const line = data.lines.find(one => one.run === run);
-    const curve = this.curves.find(one => one.tag === data.key)?.curves.find(one => one.run === run);
-    if (!line || !curve) {
-      return '';
-    }
-    const here = nearest(line.steps, at);
-    const value = line.values[here]!;
-    const name = this.state?.runs[run]?.name ?? '';
-    const said = Number.isNaN(value) ? 'not finite' : exact(Number(value.toPrecision(9)));
-    if (this.isRecall) {
-      return `${middleOut(name, 40)} precision ${said}, threshold ${figure(curve.times[here])}, step ${grouped(curve.step)}`;
-    }
-    // By its value: over time the order may be another.
-    const place = curve.values.findIndex(
-      (one, index) =>
-        Object.is(one, value) && (this.tools.over !== 'step' || curve.steps[index] === line.steps[here])
-    );
-    const step = this.tools.over === 'step' ? '' : `, step ${grouped(curve.steps[place]!)}`;
-    return `${middleOut(name, 40)} ${said}${step}, ${moment(curve.times[place]!)}`;
   }
 
   /** Says something of what is pointed at, or what can be done. */
@@ -532,10 +444,6 @@ class RunsView extends Picture<RunsState, RunsViewEvent> {
             : 'The runs that are shown have nothing of this kind.';
     setText(this.none, words);
   }
-}
-
-function ridgeKey({ tag, run }: { readonly tag: string; readonly run: number }): string {
-  return `${run} ${tag}`;
 }
 
 /** The runs view: curves, histograms, pictures, texts and hyperparameters of a log. */
