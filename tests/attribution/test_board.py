@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.attribution import Board, compare, explain
+from workbench.attribution import (
+    Attribution,
+    Board,
+    InputXGradient,
+    LayerGradCam,
+    NeuronGradient,
+    NoiseTunnel,
+    Saliency,
+    compare,
+    explain,
+)
+from workbench.attribution.arguments import ask
+from workbench.attribution.base import Answer
 from workbench.attribution.metrics import Judged, measure
 
 
@@ -93,7 +105,7 @@ def test_it_is_stopped_and_keeps_what_is_done() -> None:
 
     def model(x: Any) -> Any:
         calls.append(1)
-        if len(calls) > 4:
+        if len(calls) > 7:
             entered.set()
             gate.wait(30)
         return x.sum(["C", "H", "W"])
@@ -121,3 +133,71 @@ def test_what_there_is_not_is_refused() -> None:
         compare(linear(), images(), 1, ["saliancy"])
     with pytest.raises(ValueError, match="there is no measure 'delete'"):
         compare(linear(), images(), 1, ["saliency"], ["delete"])
+
+
+class Twice(Attribution):
+    """A method of somebody's own."""
+
+    name = "Twice the input"
+
+    def attribute(self, inputs: Any, target: Any = None) -> Any:
+        question = ask("Twice", inputs, None, target)
+        return self.respond(question, self.answer(question))
+
+    def _compute(self, question: Any, **settings: Any) -> Answer:
+        return Answer([2 * question.inputs[0].numpy()])
+
+
+def test_methods_are_named_by_their_class_or_made_ready() -> None:
+    model, x = linear(), images()
+    noisy = NoiseTunnel(Saliency(model))
+    methods = [Saliency, "input_x_gradient", noisy, NoiseTunnel(InputXGradient(model)), Twice]
+    board = compare(model, x, 1, methods, ["deletion"], publish=False).wait(60)
+    rows = {row.method: row for row in board.rows}
+    assert list(rows) == [
+        "saliency",
+        "input_x_gradient",
+        "Noise Tunnel",
+        "Noise Tunnel #2",
+        "Twice the input",
+    ]
+    assert [row.standing for row in board.rows] == ["done"] * 5, board
+    found = rows["Twice the input"].result
+    assert found is not None and np.array_equal(found.attributions.numpy(), 2 * x.numpy())
+    assert "methods=methods" in board.code() and set(board.to_dict()) == set(rows)
+    again = eval(board.code(), {"wb": wb, "model": model, "inputs": x, "targets": 1, "methods": methods})
+    assert [row.method for row in again.wait(60).rows] == list(rows)
+
+
+def test_a_method_that_is_made_ready_is_asked_of_the_copy() -> None:
+    model, x = wb.models.DigitsNet(), wb.rand(N=2, C=1, H=28, W=28)
+    methods = [LayerGradCam(model, model.conv2), NeuronGradient(model, "conv1")]
+    settings = {"Neuron Gradient": {"neuron_selector": (3, 4, 5)}}
+    board = compare(model, x, 1, methods, [], settings=settings, publish=False).wait(60)
+    assert [row.standing for row in board.rows] == ["done", "done"], board
+    # The person's own stayed in training, and ran never.
+    assert model.training and board.rows[0].result is not None
+    assert board.rows[0].result.settings["layer"] == "conv2"
+
+
+def test_what_is_no_method_is_refused() -> None:
+    with pytest.raises(
+        TypeError, match=r"a method is the name of one .*, its class, or one made ready; got int"
+    ):
+        compare(linear(), images(), 1, [3])
+    with pytest.raises(TypeError, match="got type"):
+        compare(linear(), images(), 1, [int])
+
+
+def test_the_first_row_does_not_pay_for_the_first_run() -> None:
+    calls: list[int] = []
+
+    def model(x: Any) -> Any:
+        calls.append(1)
+        return x.sum(["C", "H", "W"])
+
+    board = compare(model, images(), None, ["saliency"], [], publish=False).wait(60)
+    alone = len(calls)
+    calls.clear()
+    wb.attribution.explain(model, images(), None, "saliency", publish=False)
+    assert board.rows[0].standing == "done" and alone == 2 * len(calls)

@@ -162,7 +162,8 @@ def test_labels_and_texts_are_one_for_each_sample() -> None:
 
 
 def test_settings_are_read_as_they_are_typed() -> None:
-    steps, rule, *rest = settings_of(IntegratedGradients)
+    times, steps, rule, *rest = settings_of(IntegratedGradients)
+    assert times.made and times.parse("False") is False
     assert all(one.kind == "other" for one in rest)
     assert (steps.parse(" 12 "), rule.parse("riemann_left")) == (12, "riemann_left")
     for setting, text, words in (

@@ -12,8 +12,8 @@ import pytest
 
 import workbench as wb
 from workbench.attribution import AttributionResult, Study, explain
-from workbench.attribution.explain import METHODS
 from workbench.attribution.method_settings import offered, settings_of
+from workbench.attribution.methods import METHODS
 from workbench.live.encode import encode_snapshot
 from workbench.live.messages import AskEvent, HeatmapState, SampleEvent, SelectPointsEvent, SettingEvent
 from workbench.live.model import Refused

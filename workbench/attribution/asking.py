@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from workbench.attribution.explain import METHODS
 from workbench.attribution.method_settings import settings_of
+from workbench.attribution.methods import METHODS
 from workbench.attribution.result import AttributionResult
 from workbench.base.dims import near_miss
 
-__all__ = ["Ask", "Shown", "Target", "check_ask"]
+__all__ = ["Ask", "Baseline", "Shown", "Target", "check_ask"]
 
 Target = int | Literal["predicted", "true", "given"]
+Baseline = Literal["zeros", "mean", "given"]
+"""Zeros, the mean of all the study's samples, or what the study was given."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Ask:
     model: str
     """One of its models, by name."""
     method: str
-    """A key of `workbench.attribution.explain.METHODS`."""
+    """A key of `workbench.attribution.methods.METHODS`."""
     settings: tuple[tuple[str, Any], ...]
     """Those that differ from the method's own, by name."""
     target: Target
@@ -34,6 +36,8 @@ class Ask:
     """Another of the models, to be shown beside."""
     samples: tuple[int, ...]
     """Of which samples; of several, their mean is what a view shows."""
+    baseline: Baseline = "zeros"
+    """From where a method starts that starts somewhere; a study that was given baselines has these, too."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,8 @@ def check_ask(asked: Ask, *, models: Collection[str], samples: int, layers: Coll
             raise ValueError(f"{kind.__name__} has no setting {name!r}; its settings are: {has}")
     if not asked.samples or any(not 0 <= one < samples for one in asked.samples):
         raise ValueError(f"the samples are 0 to {samples - 1:,}; got {list(asked.samples)[:5]}")
+    if asked.baseline not in get_args(Baseline):
+        raise ValueError(_missing("baseline", asked.baseline, get_args(Baseline)))
     if asked.layer is not None and layers is not None and asked.layer not in layers:
         raise ValueError(_missing("layer", asked.layer, layers))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -115,6 +116,19 @@ class Attribution:
     def forward(self) -> Callable[..., Any]:
         """The model: what `forward_func` is called here."""
         return self.forward_func
+
+    def on(self, forward_func: Callable[..., Any]) -> Self:
+        """Return the same method, set as this one is, of another model.
+
+        >>> import workbench as wb
+        >>> method = wb.attribution.Saliency(lambda x: x.sum(1)).on(lambda x: 2 * x.sum(1))
+        >>> method.attribute(wb.ones(1, 2)).tolist()
+        [[2.0, 2.0]]
+        """
+        other = copy.copy(self)
+        other.forward_func = forward_func
+        other._running = []
+        return other
 
     def attribute(self, inputs: Any, *arguments: Any, **settings: Any) -> Any:
         """Return the attributions of `inputs`; each method has its own arguments."""

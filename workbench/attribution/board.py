@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from workbench.attribution.background import Runs, Stopped, attempt, own_copy
-from workbench.attribution.explain import METHODS, explain
-from workbench.attribution.method_settings import offered, takes, takes_layer
+from workbench.attribution.base import Attribution
+from workbench.attribution.explain import explain
+from workbench.attribution.method_settings import offered, takes, takes_layer, written
+from workbench.attribution.methods import METHODS
 from workbench.attribution.metrics.measures import MEASURES, Judged, measure
+from workbench.attribution.neuron.base import NeuronAttribution
 from workbench.attribution.result import AttributionResult
 from workbench.base import events, renderer_lookup
 from workbench.base.dims import near_miss
@@ -21,13 +24,16 @@ from workbench.base.listeners import Listeners
 
 __all__ = ["Board", "Column", "Figure", "Row", "compare"]
 
+Method = str | type[Attribution] | Attribution
+"""The name of a method, its class, or one that is made ready."""
+
 Standing = Literal["waiting", "running", "done", "refused", "stopped"]
 
 USUAL = ("deletion", "insertion", "infidelity", "sensitivity")
 """The measures that are asked unless others are."""
 
 
-COSTLY = ("shapley_values", "shapley_value_sampling", "feature_permutation")
+COSTLY = ("shapley_values", "shapley_value_sampling", "feature_permutation", "layer_feature_permutation")
 """Methods that take long for every pixel, or several samples at least: they are compared where they are named."""
 
 
@@ -73,6 +79,9 @@ class Row:
 class Board:
     """Explains `inputs` [N, …] by several `methods` and measures the attributions, one row after the other.
 
+    A method is asked for by its name, by its class, or made ready (``NoiseTunnel(Saliency(model))``), which is asked as
+    it is set, of the board's own copy of the model.
+
     It works in a thread of its own, on a copy of the model; rows are there as soon as they are done, and `wait` waits
     for all. `measures` are names of `workbench.attribution.metrics.MEASURES`; figures are means over the samples, delta
     and time come with each method. A method that refuses the model stays as a row that says why. `settings` are those
@@ -80,6 +89,7 @@ class Board:
 
     Raises:
         ValueError: there is no such method or measure.
+        TypeError: something is no method.
 
     >>> import workbench as wb
     >>> images = wb.rand(N=2, C=1, H=28, W=28)
@@ -93,7 +103,7 @@ class Board:
         model: Callable[..., Any],
         inputs: Any,
         targets: Any = None,
-        methods: Sequence[str] | None = None,
+        methods: Sequence[Method] | None = None,
         measures: Sequence[str] = USUAL,
         *,
         layer: str | None = None,
@@ -104,13 +114,9 @@ class Board:
         title: str = "",
         publish: bool = True,
     ) -> None:
-        chosen = list(methods) if methods is not None else _fitting(layer)
-        for what, names, known in (("method", chosen, METHODS), ("measure", measures, MEASURES)):
-            for name in names:
-                if name not in known:
-                    near = near_miss(name, list(known))
-                    hint = f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"
-                    raise ValueError(f"there is no {what} {name!r}; {hint}")
+        self._methods = _by_key(_fitting(layer) if methods is None else methods)
+        for name in measures:
+            _check_known("measure", name, MEASURES)
         self.model, self.inputs, self.targets, self.layer = model, inputs, targets, layer
         self.baselines, self.additional_forward_args = baselines, additional_forward_args
         self.class_names = class_names
@@ -125,7 +131,10 @@ class Board:
             DELTA,
             TIME,
         )
-        self.rows = [Row(name, METHODS[name].name) for name in dict.fromkeys(chosen)]
+        self.rows = [
+            Row(key, key if isinstance(one, Attribution) else one.get_name())
+            for key, one in self._methods.items()
+        ]
         self._runs = Runs(self._tell)
         self._listeners: Listeners[[]] = Listeners()
         self._ended = threading.Event()
@@ -203,12 +212,18 @@ class Board:
 
     def code(self) -> str:
         """Return Python that makes the same board."""
-        methods = [row.method for row in self.rows]
         parts = ["model", "inputs", *(["targets"] if self.targets is not None else [])]
-        parts += [f"methods={methods!r}", f"metrics={list(self.measures)!r}"]
-        parts += [f"layer={self.layer!r}"] if self.layer is not None else []
-        parts += ["baselines=baselines"] if self.baselines is not None else []
-        parts += [f"settings={self.settings!r}"] if self.settings else []
+        # What is no name is made by other lines: the reader has it.
+        named = all(key in METHODS for key in self._methods)
+        parts += [f"methods={list(self._methods)!r}" if named else "methods=methods"]
+        given = {
+            "metrics": list(self.measures),
+            "layer": self.layer,
+            "baselines": self.baselines,
+            "additional_forward_args": self.additional_forward_args,
+            "settings": self.settings or None,
+        }
+        parts += [f"{name}={written(name, value)}" for name, value in given.items() if value is not None]
         return f"wb.attribution.compare({', '.join(parts)})"
 
     def __repr__(self) -> str:
@@ -243,6 +258,19 @@ class Board:
                 for row in self.rows:
                     row.standing, row.trouble = "refused", trouble
                 return
+            # The first run of a model readies what later ones find: no method is to pay for it. One that has no
+            # gradients has no such run, and each row says so in its own words.
+            attempt(
+                f"a first run of {self.title}",
+                lambda: explain(
+                    model,
+                    self.inputs,
+                    self.targets,
+                    "saliency",
+                    additional_forward_args=self.additional_forward_args,
+                    publish=False,
+                ),
+            )
             for row in self.rows:
                 self._check()
                 row.standing = "running"
@@ -302,24 +330,27 @@ class Board:
             baselines=self.baselines,
             additional_forward_args=self.additional_forward_args,
             explain=again,
-            multiply_by_inputs=METHODS[method].multiplies_by_inputs,
+            multiply_by_inputs=self._methods[method].multiplies_by_inputs,
         )
 
     def _explained(
         self, method: str, model: Callable[..., Any], inputs: Any, targets: Any
     ) -> AttributionResult:
-        kind = METHODS[method]
+        asked = self._methods[method]
+        ready = isinstance(asked, Attribution)
+        kind = type(asked) if isinstance(asked, Attribution) else asked
+        layer = {"layer": self.layer} if not ready and takes_layer(kind) and self.layer is not None else {}
         return explain(
             model,
             inputs,
             targets,
-            method,
+            asked.on(model) if isinstance(asked, Attribution) else asked,
             baselines=self.baselines if takes(kind, "baselines") else None,
             additional_forward_args=self.additional_forward_args,
             class_names=self.class_names,
             title=self.title,
             publish=False,
-            **({"layer": self.layer} if takes_layer(kind) and self.layer is not None else {}),
+            **layer,
             **self.settings.get(method, {}),
         )
 
@@ -328,7 +359,7 @@ def compare(
     model: Callable[..., Any],
     inputs: Any,
     targets: Any = None,
-    methods: Sequence[str] | None = None,
+    methods: Sequence[Method] | None = None,
     metrics: Sequence[str] = USUAL,
     **more: Any,
 ) -> Board:
@@ -351,8 +382,39 @@ def _fitting(layer: str | None) -> list[str]:
     return [
         name
         for name, kind in METHODS.items()
-        if name not in COSTLY and offered(kind) and (layer is not None or not takes_layer(kind))
+        if name not in COSTLY
+        and offered(kind)
+        and (layer is not None or not takes_layer(kind))
+        # What a neuron says is another question than what the output says.
+        and not issubclass(kind, NeuronAttribution)
     ]
+
+
+def _by_key(methods: Sequence[Method]) -> dict[str, type[Attribution] | Attribution]:
+    """Return methods by what their rows are called: by name, or by what their class is called, numbered if need be."""
+    found: dict[str, type[Attribution] | Attribution] = {}
+    for one in methods:
+        if isinstance(one, str):
+            _check_known("method", one, METHODS)
+            found[one] = METHODS[one]
+            continue
+        kind: Any = type(one) if isinstance(one, Attribution) else one
+        if not (isinstance(kind, type) and issubclass(kind, Attribution)):
+            raise TypeError(
+                f"a method is the name of one ({', '.join(list(METHODS)[:4])}, …), its class, or one made ready; "
+                f"got {type(one).__name__}"
+            )
+        name = next((key for key, value in METHODS.items() if value is one), kind.get_name())
+        count = sum(key == name or key.startswith(f"{name} #") for key in found)
+        found[f"{name} #{count + 1}" if count else name] = one
+    return found
+
+
+def _check_known(what: str, name: str, known: Mapping[str, Any]) -> None:
+    if name not in known:
+        near = near_miss(name, list(known))
+        hint = f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"
+        raise ValueError(f"there is no {what} {name!r}; {hint}")
 
 
 def _delta(result: AttributionResult) -> Figure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -45,8 +45,6 @@ class DeepLift(GradientAttribution):
     """
 
     name = "DeepLift"
-    distribution: ClassVar[bool] = False
-    """Whether each sample is compared with all of the baselines, or with its own."""
 
     def __init__(
         self, model: Callable[..., Any], multiply_by_inputs: bool = True, eps: float = 1e-10
@@ -89,7 +87,7 @@ class DeepLift(GradientAttribution):
         self, question: Question, memory: int | str | None = None, custom_attribution_func: Custom = None
     ) -> Answer:
         evaluation = self.evaluation(question, memory)
-        count, make = paired(question, self.distribution)
+        count, make = paired(question, self.draws_baselines)
 
         def run(values: Sequence[Array], rows: Array) -> list[Array]:
             ends, starts = values[: len(question.inputs)], values[len(question.inputs) :]
@@ -125,7 +123,6 @@ class DeepLiftShap(DeepLift):
 
     draws_baselines = True
     name = "DeepLiftShap"
-    distribution = True
 
     def __init__(self, model: Callable[..., Any], multiply_by_inputs: bool = True) -> None:
         super().__init__(model, multiply_by_inputs)

@@ -2,84 +2,29 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.attribution.arguments import Question, ask
 from workbench.attribution.base import Attribution, named, warn_of
-from workbench.attribution.deep_lift import DeepLift, DeepLiftShap
 from workbench.attribution.evaluation import Evaluation, run_rows
-from workbench.attribution.gradient_shap import GradientShap
-from workbench.attribution.guided import Deconvolution, GuidedBackprop
-from workbench.attribution.input_x_gradient import InputXGradient
 from workbench.attribution.integrated_gradients import IntegratedGradients
-from workbench.attribution.layer.activation import LayerActivation
 from workbench.attribution.layer.base import LayerAttribution
-from workbench.attribution.layer.conductance import LayerConductance
-from workbench.attribution.layer.grad_cam import LayerGradCam
-from workbench.attribution.layer.gradient_shap import LayerGradientShap
-from workbench.attribution.layer.gradients import LayerGradientXActivation
-from workbench.attribution.layer.integrated_gradients import LayerIntegratedGradients
-from workbench.attribution.layer.internal_influence import InternalInfluence
 from workbench.attribution.layers import find_layer
-from workbench.attribution.lrp import LRP
+from workbench.attribution.method_settings import made_with, parted, settings_of, takes, takes_layer, written
+from workbench.attribution.methods import METHODS
 from workbench.attribution.modes import evaluating
 from workbench.attribution.neuron.base import NeuronAttribution
-from workbench.attribution.neuron.conductance import NeuronConductance
-from workbench.attribution.neuron.gradient import NeuronGradient
-from workbench.attribution.neuron.gradient_shap import NeuronGradientShap
-from workbench.attribution.neuron.integrated_gradients import NeuronIntegratedGradients
-from workbench.attribution.noise_tunnel import SmoothGrad
-from workbench.attribution.perturbation.ablation import FeatureAblation
-from workbench.attribution.perturbation.kernel_shap import KernelShap
-from workbench.attribution.perturbation.lime import Lime
-from workbench.attribution.perturbation.occlusion import Occlusion
-from workbench.attribution.perturbation.permutation import FeaturePermutation
-from workbench.attribution.perturbation.shapley import ShapleyValues, ShapleyValueSampling
 from workbench.attribution.quadrature import METHODS as RULES
 from workbench.attribution.result import AttributionResult, check_class_names
-from workbench.attribution.saliency import Saliency
 from workbench.base import events
 from workbench.base.dims import near_miss
 from workbench.base.errors import DimensionError
 from workbench.core.value import new
 from workbench.tensor import Tensor
 
-__all__ = ["METHODS", "explain"]
-
-METHODS: dict[str, type[Attribution]] = {
-    "integrated_gradients": IntegratedGradients,
-    "saliency": Saliency,
-    "input_x_gradient": InputXGradient,
-    "gradient_shap": GradientShap,
-    "smooth_grad": SmoothGrad,
-    "occlusion": Occlusion,
-    "feature_ablation": FeatureAblation,
-    "feature_permutation": FeaturePermutation,
-    "shapley_values": ShapleyValues,
-    "shapley_value_sampling": ShapleyValueSampling,
-    "lime": Lime,
-    "kernel_shap": KernelShap,
-    "lrp": LRP,
-    "guided_backprop": GuidedBackprop,
-    "deconvolution": Deconvolution,
-    "deep_lift": DeepLift,
-    "deep_lift_shap": DeepLiftShap,
-    "layer_activation": LayerActivation,
-    "layer_conductance": LayerConductance,
-    "layer_grad_cam": LayerGradCam,
-    "layer_gradient_shap": LayerGradientShap,
-    "layer_gradient_x_activation": LayerGradientXActivation,
-    "layer_integrated_gradients": LayerIntegratedGradients,
-    "internal_influence": InternalInfluence,
-    "neuron_conductance": NeuronConductance,
-    "neuron_gradient": NeuronGradient,
-    "neuron_gradient_shap": NeuronGradientShap,
-    "neuron_integrated_gradients": NeuronIntegratedGradients,
-}
-"""The methods that `explain` knows by name."""
+__all__ = ["explain"]
 
 DEFAULT_RULE = "gausslegendre"
 """How Integrated Gradients integrates unless told otherwise."""
@@ -131,11 +76,11 @@ def explain(
         "rule": rule,
         **settings,
     }
-    kind, attribution = _asked_for(method, model, settings)
+    kind, attribution, made = _asked_for(method, model, settings)
     chosen = _settings(kind, settings if rule is None else {**settings, "method": rule})
     if isinstance(method, str) and method in RULES:
         chosen["method"] = method
-    if baselines is not None and "baselines" not in inspect.signature(kind.attribute).parameters:
+    if baselines is not None and not takes(kind, "baselines"):
         raise TypeError(f"{kind.__name__} starts from no baseline; Integrated Gradients does")
     how = {"any_type": kind.takes_any_type, "distribution": kind.draws_baselines}
     question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args, **how)
@@ -145,7 +90,7 @@ def explain(
         targets = _preferred(model, question)
         question = ask(kind.__name__, inputs, baselines, targets, additional_forward_args, **how)
     answered = question
-    if issubclass(kind, NeuronAttribution) and "target" not in inspect.signature(kind.attribute).parameters:
+    if issubclass(kind, NeuronAttribution) and not takes(kind, "target"):
         # Not an output is explained but a neuron; which class comes out is told beside it.
         answered = ask(kind.__name__, inputs, baselines, None, additional_forward_args, **how)
     answer = attribution.answer(answered, **chosen)
@@ -159,7 +104,7 @@ def explain(
         scores = _scores(model, question)
     result = AttributionResult(
         method=kind.name,
-        settings=_text(chosen, baselines, kind, attribution),
+        settings=_text({**made, **chosen}, baselines, attribution),
         inputs=question.inputs[0] if question.single else question.inputs,
         attributions=attributions,
         targets=_targets(question),
@@ -169,9 +114,7 @@ def explain(
         tolerance=None if answer.tolerance is None else new(answer.tolerance),
         seconds=seconds,
         title=title or _name_of(model),
-        code=""
-        if isinstance(method, Attribution)
-        else _code(kind, chosen, baselines is not None, attribution),
+        code="" if isinstance(method, Attribution) else _code({**made, **chosen}, asked, attribution),
         asked=asked,
         interrupted=answer.interrupted,
         progress=answer.progress,
@@ -193,18 +136,27 @@ def over_inputs(found: Any, question: Question) -> Any:
     return LayerAttribution.interpolate(found, tuple(value.shape[2:]))
 
 
-def _asked_for(method: Any, model: Any, settings: dict[str, Any]) -> tuple[type[Attribution], Attribution]:
-    """Return a method's class and the method; what its class takes (a layer, say) is taken out of the settings."""
+def _asked_for(
+    method: Any, model: Any, settings: dict[str, Any]
+) -> tuple[type[Attribution], Attribution, dict[str, Any]]:
+    """Return a method's class, the method, and what it was made with; that is taken out of the settings."""
     if isinstance(method, Attribution):
-        return type(method), method
+        return type(method), method, made_with(method)
     kind = _method(method)
-    taken = [
-        name for name in inspect.signature(kind).parameters if name not in ("forward_func", "device_ids")
-    ]
-    made = {name: settings.pop(name) for name in taken if name in settings}
-    if "layer" in taken and "layer" not in made:
+    made, _ = parted(kind, settings)
+    for name in made:
+        del settings[name]
+    if not takes_layer(kind):
+        return kind, kind(model, **made), made
+    if "layer" not in settings:
         raise TypeError(f"{kind.__name__} explains a layer: say which, layer='features.3'")
-    return kind, kind(model, **made)
+    return kind, _of_layer(kind, model, settings.pop("layer"), made), made
+
+
+def _of_layer(kind: Any, model: Any, layer: Any, made: dict[str, Any]) -> Attribution:
+    """Return a method of a layer: it is made with one."""
+    method: Attribution = kind(model, layer, **made)
+    return method
 
 
 def _method(method: Any) -> type[Attribution]:
@@ -231,14 +183,10 @@ def _method(method: Any) -> type[Attribution]:
 def _settings(kind: type[Attribution], given: dict[str, Any]) -> dict[str, Any]:
     """Return all settings of a method: those given, and what the others are without."""
     # From the signature, so that a method's settings are written down once.
-    known = {
-        name: one.default
-        for name, one in inspect.signature(kind._compute).parameters.items()
-        if one.default is not inspect.Parameter.empty
-    }
+    known = {one.name: one.default for one in settings_of(kind) if not one.made}
     unknown = [name for name in given if name not in known]
     if unknown:
-        has = ", ".join(known) if known else "none"
+        has = ", ".join(one.name for one in settings_of(kind)) or "none"
         raise TypeError(f"{kind.__name__} has no setting {unknown[0]!r}; its settings are: {has}")
     return {**known, **given}
 
@@ -275,22 +223,26 @@ def _targets(question: Question) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(int(one) for one in row) for row in question.target)
 
 
-def _text(
-    chosen: dict[str, Any], baselines: Any, kind: type[Attribution], made: Attribution
-) -> dict[str, str]:
+def _text(chosen: dict[str, Any], baselines: Any, made: Attribution) -> dict[str, str]:
     """Return the settings that matter to a reader, as text."""
-    text = {name: str(value) for name, value in _telling(chosen).items()}
-    if _layer(made):
-        text = {"layer": _layer(made), **text}
-    if kind is IntegratedGradients:
-        text["baseline"] = (
-            "zeros"
-            if baselines is None
-            else f"{baselines:g}"
-            if isinstance(baselines, int | float)
-            else "tensor"
-        )
+    text = {name: _said(value) for name, value in _telling(chosen).items()}
+    layers = _layers(made)
+    if layers:
+        text = {"layer": ", ".join(layers), **text}
+    if takes(type(made), "baselines"):
+        text["baseline"] = "zeros" if baselines is None else _said(baselines)
     return text
+
+
+def _said(value: Any) -> str:
+    """Return the value of a setting as people read it: of what has no short form, what it is."""
+    if isinstance(value, bool | int | str):
+        return str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(_said, value))})"
+    return "tensor" if isinstance(value, Tensor) else str(getattr(value, "__name__", type(value).__name__))
 
 
 def _telling(chosen: dict[str, Any]) -> dict[str, Any]:
@@ -302,18 +254,23 @@ def _telling(chosen: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _layer(made: Attribution) -> str:
-    """Return the name of the layer that a method explains, "" if it explains none."""
+def _layers(made: Attribution) -> list[str]:
+    """Return the names of the layers that a method explains by, none if it explains by none."""
     if not isinstance(made, LayerAttribution | NeuronAttribution):
-        return ""
-    return find_layer(type(made).__name__, made.forward_func, made.layer).name
+        return []
+    wanted = made.layer if isinstance(made.layer, list) else [made.layer]
+    return [
+        one if isinstance(one, str) else find_layer(type(made).__name__, made.forward_func, one).name
+        for one in wanted
+    ]
 
 
 def _name_of(model: Any) -> str:
     return str(getattr(model, "__name__", type(model).__name__))
 
 
-def _code(kind: type[Attribution], chosen: dict[str, Any], baselines: bool, made: Attribution) -> str:
+def _code(chosen: dict[str, Any], asked: dict[str, Any], made: Any) -> str:
+    kind = type(made)
     name = next((key for key, value in METHODS.items() if value is kind), None)
     if name is None:
         return ""
@@ -323,8 +280,14 @@ def _code(kind: type[Attribution], chosen: dict[str, Any], baselines: bool, made
         name = rule
     elif rule != DEFAULT_RULE:
         chosen = {"rule": rule, **chosen}
-    settings = "".join(f", {key}={value!r}" for key, value in _telling(chosen).items())
-    if _layer(made):
-        settings = f", layer={_layer(made)!r}{settings}"
-    settings += ", baselines=baselines" if baselines else ""
-    return f"wb.attribution.explain(model, inputs, targets, method={name!r}{settings})"
+    settings = "".join(f", {key}={written(key, value)}" for key, value in _telling(chosen).items())
+    layers = _layers(made)
+    if layers:
+        settings = f", layer={layers if isinstance(made.layer, list) else layers[0]!r}{settings}"
+    given = {
+        "baselines": asked["baselines"],
+        "additional_forward_args": asked["additional_forward_args"],
+    }
+    settings += "".join(f", {key}={written(key, value)}" for key, value in given.items() if value is not None)
+    targets = "" if asked["targets"] is None else "targets, "
+    return f"wb.attribution.explain(model, inputs, {targets}method={name!r}{settings})"

@@ -28,7 +28,16 @@ from workbench.nn import Module
 from workbench.ops.shape.join import stack
 from workbench.tensor import Tensor
 
-__all__ = ["Layer", "LayerForward", "NeuronForward", "Taken", "find_layer", "run_layers", "select_neuron"]
+__all__ = [
+    "Layer",
+    "LayerForward",
+    "NeuronForward",
+    "Taken",
+    "by_name",
+    "find_layer",
+    "run_layers",
+    "select_neuron",
+]
 
 Array = np.ndarray[Any, Any]
 Forward = Callable[..., Any]
@@ -100,6 +109,17 @@ def find_layer(method: str, forward: Forward, layer: Any, at_input: bool = False
             + ("" if known else ": no module can be seen behind the function. Give the module itself")
         )
     return Layer(name, known[name], at_input, int(call) if call else None)
+
+
+def by_name(method: str, forward: Forward, layer: Any) -> Any:
+    """Return what finds the same layer in a copy of the model: its dotted name; a node, which has none, as it is."""
+    found = find_layer(method, forward, layer)
+    names = [
+        name for root in modules_behind(forward) for name, one in root.named_modules() if one is found.place
+    ]
+    if not names or not names[0]:
+        return layer
+    return names[0] if found.call is None else f"{names[0]}#{found.call}"
 
 
 def _some(known: dict[str, Module]) -> str:

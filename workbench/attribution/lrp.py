@@ -52,7 +52,8 @@ class LRP(GradientAttribution):
     ) -> None:
         super().__init__(model)
         _check_rules(model, type(self).__name__)
-        self.composite = composite_of(composite, type(self).__name__)
+        composite_of(composite, type(self).__name__)  # says what is wrong with it
+        self.composite = composite
         if softmax not in ("constant", "taylor"):
             raise ValueError(f'{type(self).__name__}: softmax is "constant" or "taylor", got {softmax!r}')
         self.softmax = softmax
@@ -108,7 +109,8 @@ class LRP(GradientAttribution):
         return Answer(found, delta=picked.astype(np.float64) - total_of(found), **evaluation.state())
 
     def _run(self) -> Relevance:
-        return Relevance(type(self).__name__, self.composite, self.softmax)
+        name = type(self).__name__
+        return Relevance(name, composite_of(self.composite, name), self.softmax)
 
 
 def _check_rules(model: Callable[..., Any], method: str) -> None:

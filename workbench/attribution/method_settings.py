@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from workbench.attribution.base import Attribution
+from workbench.attribution.propagation.composites import COMPOSITES
 from workbench.attribution.quadrature import METHODS as RULES
 
-__all__ = ["Setting", "label_of", "offered", "settings_of", "takes", "takes_layer"]
+__all__ = [
+    "Setting",
+    "label_of",
+    "made_with",
+    "offered",
+    "parted",
+    "settings_of",
+    "takes",
+    "takes_layer",
+    "written",
+]
 
 Kind = Literal["whole", "wholes", "number", "truth", "choice", "other"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
+    "composite": tuple(COMPOSITES),
+    "interpolate_mode": ("nearest", "bilinear", "bicubic"),
     "method": tuple(RULES),
     "nt_type": ("smoothgrad", "smoothgrad_sq", "vargrad"),
+    "softmax": ("constant", "taylor"),
 }
 """Settings that are one of a few words."""
 
-WHOLES = ("sliding_window_shapes", "strides")
+WHOLES = ("neuron_selector", "sliding_window_shapes", "strides")
 """Settings that are a whole number for each dim."""
+
+NO_SETTINGS = ("self", "forward_func", "model", "attribution_method", "layer", "device_ids")
+"""What a method is made with that says what is explained, and where, and not how."""
+
+HELD_AS = {"multiply_by_inputs": "multiplies_by_inputs"}
+"""Settings of construction that a method holds by another name."""
 
 UNSEEN = (
     "show_progress",
@@ -34,6 +55,7 @@ UNSEEN = (
     "enable_cross_tensor_attribution",
     "return_input_shape",
     "layer_number",
+    "memory_efficient",
 )
 """Settings that change how an answer is found and not which: a view does not offer them."""
 
@@ -42,12 +64,18 @@ WORDS: dict[str, tuple[str, str]] = {
     "abs": ("absolute", "The sizes of the gradients, without their signs."),
     "attr_dim_summation": ("sum of channels", "One map for all channels of the layer, instead of one each."),
     "attribute_to_layer_input": ("layer's input", "Explain by what the layer is given, instead of what it gives."),
+    "composite": ("rules", "By which rule each kind of layer shares relevance out."),
+    "eps": ("least difference", "Up to this difference from the baseline the slope stands for the quotient."),
+    "interpolate_mode": ("resized by", "How the layer's map is brought to the size of the input."),
+    "multiply_by_inputs": ("times inputs", "Attributions are shares of the output, and not its slope alone."),
+    "softmax": ("softmax", "Whether the weights of a softmax take no part (constant), or share relevance out "
+                "themselves (taylor)."),
     "attribute_to_neuron_input": ("neuron's input", "Explain what the neuron is given, instead of what it gives."),
     "method": ("integration", "The rule by which gradients along the path are added up."),
     "n_samples": ("draws", "How many random draws the answer is made of: more are slower and less rough."),
     "n_steps": ("steps", "At how many points between baseline and input gradients are taken: more are slower, and "
                 "bring the delta down."),
-    "neuron_selector": ("neuron", "The neuron's place in the layer."),
+    "neuron_selector": ("neuron", "The neuron's place in the layer: 7, or 3, 4, 5 where it has several dims."),
     "nt_samples": ("noisy copies", "How many copies of the input, each with noise of its own, are explained."),
     "nt_type": ("taken of copies", "Their mean (smoothgrad), the mean of their squares (smoothgrad_sq), or their "
                 "variance (vargrad)."),
@@ -79,6 +107,8 @@ class Setting:
     """``other`` is what nobody types: a function, a tensor, how many rows go at once."""
     default: Any
     choices: tuple[str, ...] = ()
+    made: bool = False
+    """Whether the method is made with it, not asked with it."""
 
     @property
     def label(self) -> str:
@@ -143,14 +173,64 @@ _WANTED: dict[Kind, str] = {
 
 
 def settings_of(method: type[Attribution]) -> tuple[Setting, ...]:
-    """Return what can be set of `method`, with what it is without."""
-    return _settings_in(method._compute)
+    """Return what can be set of `method`, with what it is without: what it is made with first."""
+    return _settings_in(method.__init__, method._compute)
 
 
 @functools.cache
-def _settings_in(compute: Callable[..., Any]) -> tuple[Setting, ...]:
-    parameters = inspect.signature(compute).parameters
-    return tuple(_setting(one) for one in parameters.values() if one.default is not inspect.Parameter.empty)
+def _settings_in(make: Callable[..., Any], compute: Callable[..., Any]) -> tuple[Setting, ...]:
+    made = [one for one in _with_default(make) if one.name not in NO_SETTINGS]
+    return (*(_setting(one, made=True) for one in made), *map(_setting, _with_default(compute)))
+
+
+def _with_default(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    parameters = inspect.signature(function).parameters.values()
+    return [one for one in parameters if one.default is not inspect.Parameter.empty]
+
+
+def parted(method: type[Attribution], settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return settings of `method` in two: what it is made with, and what it is asked with.
+
+    >>> import workbench as wb
+    >>> parted(wb.attribution.LRP, {"composite": "epsilon_plus", "memory": "1GB"})
+    ({'composite': 'epsilon_plus'}, {'memory': '1GB'})
+    """
+    made = {one.name for one in settings_of(method) if one.made}
+    return (
+        {name: value for name, value in settings.items() if name in made},
+        {name: value for name, value in settings.items() if name not in made},
+    )
+
+
+def made_with(method: Attribution) -> dict[str, Any]:
+    """Return the settings that `method` was made with and that differ from what it is without.
+
+    Of functions and models nothing is known: what stands for one that was not given is none that a reader would give.
+
+    >>> import workbench as wb
+    >>> made_with(wb.attribution.LRP(lambda x: x, composite="epsilon_plus"))
+    {'composite': 'epsilon_plus'}
+    """
+    found = {}
+    for one in settings_of(type(method)):
+        if one.made and one.kind != "other":
+            value = getattr(method, HELD_AS.get(one.name, one.name), one.default)
+            if value != one.default:
+                found[one.name] = value
+    return found
+
+
+def written(name: str, value: Any) -> str:
+    """Return Python for the value of a setting: of one that cannot be written, the name of the setting.
+
+    >>> written("n_steps", 20), written("strides", (1, 4)), written("feature_mask", Attribution)
+    ('20', '(1, 4)', 'feature_mask')
+    """
+    try:
+        again = ast.literal_eval(repr(value))
+    except (ValueError, SyntaxError):
+        return name
+    return repr(value) if type(again) is type(value) else name
 
 
 def takes(method: type[Attribution], name: str) -> bool:
@@ -181,13 +261,14 @@ def takes_layer(method: type[Attribution]) -> bool:
     return "layer" in inspect.signature(method.__init__).parameters
 
 
-def _setting(parameter: inspect.Parameter) -> Setting:
+def _setting(parameter: inspect.Parameter, made: bool = False) -> Setting:
     name, default = parameter.name, parameter.default
     if name in CHOICES:
-        return Setting(name, "choice", default, CHOICES[name])
+        return Setting(name, "choice", default, CHOICES[name], made)
     if name in UNSEEN:
-        return Setting(name, "other", default)
-    return Setting(name, "wholes" if name in WHOLES else _kind(default, str(parameter.annotation)), default)
+        return Setting(name, "other", default, made=made)
+    kind = "wholes" if name in WHOLES else _kind(default, str(parameter.annotation))
+    return Setting(name, kind, default, made=made)
 
 
 def _kind(default: Any, annotation: str) -> Kind:

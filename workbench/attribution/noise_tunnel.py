@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -56,6 +56,12 @@ class NoiseTunnel(Attribution):
         self.attribution_method = attribution_method
         self._stopped, self._share = False, 1.0
         self.multiplies_by_inputs = attribution_method.multiplies_by_inputs
+
+    def on(self, forward_func: Callable[..., Any]) -> Self:
+        """Return the same tunnel of another model, with the same method inside."""
+        other = super().on(forward_func)
+        other.attribution_method = self.attribution_method.on(forward_func)
+        return other
 
     def has_convergence_delta(self) -> bool:
         """Return whether the method inside says its deltas."""

@@ -12,10 +12,12 @@ import numpy as np
 
 from workbench.attribution.asking import Ask, Shown, Target, check_ask
 from workbench.attribution.background import Runs, Stopped, attempt, own_copy
-from workbench.attribution.explain import METHODS, explain
-from workbench.attribution.method_settings import takes, takes_layer
+from workbench.attribution.explain import explain
+from workbench.attribution.method_settings import parted, takes, takes_layer
+from workbench.attribution.methods import METHODS
 from workbench.attribution.quadrature import METHODS as RULES
 from workbench.attribution.result import AttributionResult
+from workbench.attribution.study_code import code_of, for_explain
 from workbench.base import events, renderer_lookup
 from workbench.base.listeners import Listeners
 from workbench.core.dispatch import no_grad
@@ -114,7 +116,16 @@ class Study:
         self._idle.set()
         settings = settings if rule is None else {**settings, "method": rule}
         self.asked = self._checked(
-            Ask(next(iter(self.models)), method, tuple(settings.items()), target, layer, other, (0,))
+            Ask(
+                next(iter(self.models)),
+                method,
+                tuple(settings.items()),
+                target,
+                layer,
+                other,
+                (0,),
+                "zeros" if baselines is None else "given",
+            )
         )
         """The question that is worked on, or was last answered."""
         if publish:
@@ -221,25 +232,12 @@ class Study:
         )
 
     def code(self) -> str:
-        """Return Python that finds the answer that is shown, from ``model`` (``models``) and ``inputs``."""
-        asked = self.asked if self.shown is None else self.shown.ask
-        model = "model" if len(self.models) == 1 else f"models[{asked.model!r}]"
-        samples = list(asked.samples)
-        one = len(samples) == 1
-        which = f"[{samples[0]}:{samples[0] + 1}]" if one else f"[{samples!r}]"
-        inputs = f"inputs{which}"
-        if isinstance(self.inputs, tuple):
-            inputs = f"tuple(one{which} for one in inputs)"
-        parts = [model, inputs]
-        if asked.target != "predicted":
-            parts.append(f"{self._targets(asked)!r}")
-        parts.append(f"method={asked.method!r}")
-        if asked.layer is not None and takes_layer(METHODS[asked.method]):
-            parts.append(f"layer={asked.layer!r}")
-        parts += [f"{name}={value!r}" for name, value in _for_explain(asked).items()]
-        parts += ["baselines=baselines"] if self._baselines(asked) is not None else []
-        parts += ["additional_forward_args=arguments"] if self.additional_forward_args is not None else []
-        return f"wb.attribution.explain({', '.join(parts)})"
+        """Return Python that finds the answer that is shown, from ``model`` (``models``) and ``inputs``.
+
+        What has no short form (baselines, further arguments, a mask) is a variable of the name that it is asked by.
+        With another model beside it is a dict of both answers.
+        """
+        return code_of(self, self.asked if self.shown is None else self.shown.ask)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return renderer_lookup.mimebundle(self)
@@ -281,6 +279,8 @@ class Study:
             raise ValueError("the true classes are not known: give labels=")
         if asked.target == "given" and self.given is None:
             raise ValueError("no targets were given; ask for 'predicted', 'true' or a class's number")
+        if asked.baseline == "given" and self.baselines is None:
+            raise ValueError("no baselines were given; ask for 'zeros' or 'mean', or give baselines=")
         return asked
 
     # --------------------------------------------------------------------------------------------- work
@@ -365,7 +365,7 @@ class Study:
         fixed = replace(asked, model=other)
         return attempt(
             f"a question about {other}",
-            lambda: self._explain(fixed, own_copy(self.models[other], runs), runs, self._targets(asked)),
+            lambda: self._explain(fixed, own_copy(self.models[other], runs), runs, self.targets_of(asked)),
         )
 
     def _explain(
@@ -376,28 +376,41 @@ class Study:
             raise ValueError(
                 f"{kind.name} explains by a layer: choose one of {', '.join(self.layers()[:12])}"
             )
-        baselines = self._baselines(asked)
-        method = kind(model, asked.layer) if takes_layer(kind) else kind(model)
+        baselines = self.baselines_of(asked)
+        settings = {name: self._rows(value, asked) for name, value in asked.settings}
+        made, settings = parted(kind, settings)
+        method = kind(model, asked.layer, **made) if takes_layer(kind) else kind(model, **made)
         with runs.of(method):
             found = explain(
                 model,
                 self._rows(self.inputs, asked),
-                self._targets(asked) if targets is None else targets,
+                self.targets_of(asked) if targets is None else targets,
                 method,
                 baselines=self._rows(baselines, asked),
                 additional_forward_args=self._rows(self.additional_forward_args, asked),
                 class_names=self.class_names,
                 title=self.title,
                 publish=False,
-                **_for_explain(asked),
+                **for_explain(settings.items()),
             )
+        text = found.settings
+        if "baseline" in text and asked.baseline == "mean":
+            text = {**text, "baseline": "mean of the samples"}
         # It would keep the copy of the model alive.
-        return replace(found, asked=None)
+        return replace(found, asked=None, settings=text)
 
-    def _baselines(self, asked: Ask) -> Any:
-        return self.baselines if takes(METHODS[asked.method], "baselines") else None
+    def baselines_of(self, asked: Ask) -> Any:
+        """Return from where the method starts; None for zeros, or where it starts nowhere."""
+        if asked.baseline == "zeros" or not takes(METHODS[asked.method], "baselines"):
+            return None
+        if asked.baseline == "given":
+            return self.baselines
+        inputs = self.inputs if isinstance(self.inputs, tuple) else (self.inputs,)
+        means = tuple(one.mean(0, keepdim=True) for one in inputs)
+        return means if isinstance(self.inputs, tuple) else means[0]
 
-    def _targets(self, asked: Ask) -> Any:
+    def targets_of(self, asked: Ask) -> Any:
+        """Return what is explained of the asked samples; None where a sample has one number only."""
         if isinstance(asked.target, int):
             return asked.target
         if asked.target == "given":
@@ -409,11 +422,15 @@ class Study:
         # Without classes there is one number a sample, and no target.
         return None if chosen is None else [int(chosen[one]) for one in asked.samples]
 
+    def by_sample(self, value: Any) -> bool:
+        """Whether something is a tensor with an entry for each sample."""
+        return isinstance(value, Tensor) and value.ndim > 0 and value.shape[0] == self.samples
+
     def _rows(self, values: Any, asked: Ask) -> Any:
         """Return what belongs to the asked samples of `values`: of each tensor with an entry for each sample, those."""
         if isinstance(values, tuple):
             return tuple(self._rows(one, asked) for one in values)
-        if isinstance(values, Tensor) and values.ndim > 0 and values.shape[0] == self.samples:
+        if self.by_sample(values):
             return values[list(asked.samples)]
         return values
 
@@ -435,8 +452,3 @@ class Study:
         self._known_predictions[asked.model] = np.concatenate(found) if found else None
         with self._lock:
             self.predictions = self._known_predictions[asked.model]
-
-
-def _for_explain(asked: Ask) -> dict[str, Any]:
-    """Return settings as `explain` takes them: what some methods call their method is a rule there."""
-    return {"rule" if name == "method" else name: value for name, value in asked.settings}

@@ -8,8 +8,8 @@ from typing import Any
 
 from workbench.attribution import AttributionResult
 from workbench.attribution.asking import Ask, Shown
-from workbench.attribution.explain import METHODS
 from workbench.attribution.method_settings import label_of, settings_of
+from workbench.attribution.methods import METHODS
 from workbench.attribution.study import Study
 from workbench.live.messages import (
     AskEvent,
@@ -289,6 +289,8 @@ class HeatmapModel(ViewModel):
         match event:
             case StopEvent():
                 study.stop()
+            case SettingEvent(name="baseline", value=value):
+                study.ask(baseline=value)
             case SettingEvent(name=name, value=value):
                 settings = {one.name: one for one in settings_of(METHODS[study.asked.method])}
                 if name not in settings:

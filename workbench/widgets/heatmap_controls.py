@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from workbench.attribution.asking import Shown
-from workbench.attribution.explain import METHODS
-from workbench.attribution.method_settings import offered, settings_of, takes_layer
+from typing import get_args
+
+from workbench.attribution.asking import Baseline, Shown
+from workbench.attribution.base import Attribution
+from workbench.attribution.method_settings import offered, settings_of, takes, takes_layer
+from workbench.attribution.methods import METHODS
 from workbench.attribution.study import Study
 from workbench.live.messages import (
     HeatmapControls,
@@ -50,7 +53,8 @@ def controls_of(study: Study) -> HeatmapControls:
             )
             for one in settings_of(kind)
             if one.kind != "other"
-        ],
+        ]
+        + _baseline(study, kind),
         layers=study.layers()[:MOST_LAYERS],
         layer=asked.layer,
         target=str(asked.target),
@@ -58,6 +62,15 @@ def controls_of(study: Study) -> HeatmapControls:
         + (["true"] if study.labels is not None else [])
         + (["given"] if study.given is not None else []),
     )
+
+
+def _baseline(study: Study, kind: type[Attribution]) -> list[HeatmapSetting]:
+    """Return the choice of a baseline, of a method that starts from one."""
+    if not takes(kind, "baselines"):
+        return []
+    choices = [one for one in get_args(Baseline) if one != "given" or study.baselines is not None]
+    meaning = "What the input is compared with: zeros, or the mean of all samples."
+    return [HeatmapSetting("baseline", "choice", study.asked.baseline, choices, "baseline", meaning)]
 
 
 def work_of(study: Study) -> HeatmapWork | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from workbench.attribution.base import Attribution
 from workbench.attribution.evaluation import Batch, Evaluation, Make, gradients_for
-from workbench.attribution.layers import Layer, Taken, find_layer, run_layers
+from workbench.attribution.layers import Layer, Taken, by_name, find_layer, run_layers
 from workbench.attribution.target import check_output, select
 from workbench.core.dispatch import enable_grad, no_grad
 from workbench.nn import functional as F
@@ -44,6 +44,14 @@ class LayerAttribution(Attribution):
         """Return the layers that are meant, one unless a list was given."""
         wanted = self.layer if isinstance(self.layer, list) else [self.layer]
         return [find_layer(type(self).__name__, self.forward_func, one, at_input) for one in wanted]
+
+    def on(self, forward_func: Callable[..., Any]) -> Self:
+        """Return the same method of another model: its layers are those of the same names."""
+        other = super().on(forward_func)
+        wanted = self.layer if isinstance(self.layer, list) else [self.layer]
+        names = [by_name(type(self).__name__, self.forward_func, one) for one in wanted]
+        other.layer = names if self.listed else names[0]
+        return other
 
     @property
     def listed(self) -> bool:

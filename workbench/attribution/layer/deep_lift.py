@@ -77,7 +77,7 @@ class LayerDeepLift(LayerAttribution, GradientAttribution):
             baselines,
             target,
             additional_forward_args,
-            distribution=self.kind.distribution,
+            distribution=self.kind.draws_baselines,
         )
         answer = self.answer(
             question,
@@ -100,7 +100,7 @@ class LayerDeepLift(LayerAttribution, GradientAttribution):
     ) -> Answer:
         evaluation = self.evaluation(question, memory)
         layer = self.layers(attribute_to_layer_input)[0]
-        count, make = paired(question, self.kind.distribution)
+        count, make = paired(question, self.kind.draws_baselines)
         names: list[tuple[Any, ...]] = []
 
         def run(values: Sequence[Array], rows: Array) -> list[Array]:
@@ -129,4 +129,5 @@ class LayerDeepLiftShap(LayerDeepLift):
     """The mean over many baselines of a layer's DeepLift: see `DeepLiftShap`."""
 
     name = "Layer DeepLiftShap"
+    draws_baselines = True
     kind = DeepLiftShap

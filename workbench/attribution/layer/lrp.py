@@ -32,8 +32,9 @@ class LayerLRP(LayerAttribution, LRP):
     def __init__(
         self, model: Callable[..., Any], layer: Any, *, composite: Any = "epsilon", softmax: str = "constant"
     ) -> None:
-        LRP.__init__(self, model, composite=composite, softmax=softmax)
         LayerAttribution.__init__(self, model, layer)
+        # Last: the other makes one of the usual rules on its way.
+        LRP.__init__(self, model, composite=composite, softmax=softmax)
 
     def attribute(  # type: ignore[override]  # Captum has another order here
         self,

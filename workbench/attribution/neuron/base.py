@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 from workbench.attribution.arguments import Question
 from workbench.attribution.base import Answer, Attribution
-from workbench.attribution.layers import NeuronForward, find_layer
+from workbench.attribution.layers import NeuronForward, by_name, find_layer
 
 __all__ = ["NeuronAttribution"]
 
@@ -31,6 +31,12 @@ class NeuronAttribution(Attribution):
         self.layer = layer
         self.device_ids = device_ids
         find_layer(type(self).__name__, forward_func, layer)
+
+    def on(self, forward_func: Callable[..., Any]) -> Self:
+        """Return the same method of another model: its layer is that of the same name."""
+        other = super().on(forward_func)
+        other.layer = by_name(type(self).__name__, self.forward_func, self.layer)
+        return other
 
     def neuron(self, selector: Any, at_input: bool) -> NeuronForward:
         """Return the model as a function to the neuron."""

@@ -53,7 +53,7 @@ class NeuronDeepLift(NeuronAttribution, GradientAttribution):
             baselines,
             None,
             additional_forward_args,
-            distribution=self.kind.distribution,
+            distribution=self.kind.draws_baselines,
         )
         answer = self.answer(
             question,
@@ -81,4 +81,5 @@ class NeuronDeepLiftShap(NeuronDeepLift):
     """The mean over many baselines of a neuron's DeepLift: see `DeepLiftShap`."""
 
     name = "Neuron DeepLiftShap"
+    draws_baselines = True
     kind = DeepLiftShap

@@ -58,6 +58,7 @@ class LayerFeatureAblation(_LayerPerturbation):
 
     name = "Layer feature ablation"
     multiplies_by_inputs = True
+    takes_any_type = True
 
     def attribute(
         self,
@@ -122,6 +123,7 @@ class LayerFeaturePermutation(_LayerPerturbation):
     """
 
     name = "Layer feature permutation"
+    takes_any_type = True
 
     def attribute(
         self,

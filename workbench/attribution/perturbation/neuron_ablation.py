@@ -24,6 +24,7 @@ class NeuronFeatureAblation(NeuronAttribution):
 
     name = "Neuron feature ablation"
     multiplies_by_inputs = True
+    takes_any_type = True
 
     def attribute(
         self,
@@ -58,7 +59,7 @@ class NeuronFeatureAblation(NeuronAttribution):
     def _compute(  # type: ignore[override]
         self,
         question: Question,
-        neuron_selector: Any,
+        neuron_selector: Any = 0,
         feature_mask: Any = None,
         attribute_to_neuron_input: bool = False,
         perturbations_per_eval: int = 1,
