@@ -41,7 +41,7 @@ class Listener(live.ViewModel):
         head = Head(f"listener, batch {{self.batches}}", "", time.time(), True)
         rows = [self.row(name) for name in {ROWS}]
         figures = ModelFigures(None, None, None)
-        rest = None, figures, 0, 0, "", None, None, False, ""
+        rest = None, figures, 0, 0, "", None, None, False, "", ""
         return live.Snapshot(HistogramState("histogram", head, rows, self.selected, *rest))
 
     def handle(self, event):

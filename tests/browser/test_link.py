@@ -33,7 +33,7 @@ class Counter(live.ViewModel):
         figures = ModelFigures(None, None, None)
         rows = [self.row("conv1"), self.row("<b>conv2</b>")]
         return live.Snapshot(
-            HistogramState("histogram", head, rows, self.selected, None, figures, 0, 0, "", None, None, False, ""))
+            HistogramState("histogram", head, rows, self.selected, None, figures, 0, 0, "", None, None, False, "", ""))
 
     def handle(self, event):
         if event.type != "select":

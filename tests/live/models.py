@@ -37,7 +37,7 @@ class Observers(ViewModel):
             raise self.fault
         figures = ModelFigures(float("nan"), 0.5, None)
         state = HistogramState(
-            "histogram", HEAD, [], self.selected, None, figures, 0, 0, "", None, None, False, ""
+            "histogram", HEAD, [], self.selected, None, figures, 0, 0, "", None, None, False, "", ""
         )
         return Snapshot(state, (b"\x00\x01",))
 

@@ -165,3 +165,12 @@ def test_a_first_state_is_sorted_with_the_sequences_it_belongs_to() -> None:
     for i, length in enumerate(lengths):
         _, alone = layer(x[:length, i : i + 1], state[:, i : i + 1])
         np.testing.assert_allclose(last.detach().numpy()[:, i : i + 1], alone.detach().numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN, nn.LSTMCell, nn.GRUCell, nn.RNNCell])
+def test_codes_are_refused(kind: Any) -> None:
+    codes = wb.quantize_per_tensor(sizes(T=5, C=3), 0.1, 3, wb.quint8)
+    with pytest.raises(
+        wb.DTypeError, match=f"{kind.__name__} computes with numbers, and was given codes, quint8"
+    ):
+        kind(3, 4)(codes)

@@ -61,6 +61,53 @@ class Block(nn.Module):
         return self.head(nn.functional.hardtanh(x.mean((2, 3)), 0.0, 6.0))
 
 
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_a_transposed_convolution_in_groups_has_a_bias_of_whole_numbers(groups: int) -> None:
+    """Its weight has the channels of one group, and their scales are those of all others."""
+    x = wb.randn(2, 4, 5, 5)
+    config = quantization.QConfig(
+        activation=quantization.default_histogram_observer,
+        weight=quantization.default_per_channel_weight_observer,
+    )
+    model = nn.Sequential(nn.ConvTranspose2d(4, 8, 3, groups=groups)).eval()
+    prepared = quantization.prepare(model, config)
+    prepared(x)
+    model = quantization.convert(prepared)
+    data = saved(model, x)
+    biases = [
+        node for node in parsed(data).graph.initializer if node.data_type == 6 and list(node.dims) == [8]
+    ]
+    assert len(biases) == 1
+    answer = wb.onnx.load(data)(x).detach().numpy()
+    assert np.abs(answer - model(x).numpy()).max() <= 1.001 * step_of(model, x)
+
+
+class Recurrent(nn.Module):
+    """A recurrent layer with a head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows, self.head = nn.LSTM(6, 8, batch_first=True, bidirectional=True), nn.Linear(16, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.head(self.rows(x)[0])
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_recurrent_layer_of_parts_in_codes_is_written(training: bool) -> None:
+    x = wb.randn(3, 5, 6)
+    if training:
+        prepared = quantization.prepare_qat(Recurrent().train())
+        prepared(x)
+        model = quantization.convert(prepared.eval())
+    else:
+        model = by_layers(Recurrent(), x)
+    data = saved(model, x)
+    assert operators(data)["LSTM"] == 0
+    answer = wb.onnx.load(data)(x).detach().numpy()
+    assert np.abs(answer - model(x).numpy()).max() <= 1.001 * step_of(model, x)
+
+
 def test_a_file_has_codes_between_its_ends() -> None:
     x = wb.randn(4, 3, 6, 6)
     model = converted(Block(), x)

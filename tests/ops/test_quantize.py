@@ -280,3 +280,18 @@ def test_codes_are_equal_with_their_scale_and_zero_point() -> None:
     c = wb.quantize_per_channel(x, [0.1, 0.2], [0, 1], 0, wb.qint8)
     assert wb.equal(c, c.clone())
     assert not wb.equal(c, wb.quantize_per_channel(x, [0.1, 0.2], [0, 2], 0, wb.qint8))
+
+
+def test_a_trace_knows_codes_from_numbers() -> None:
+    codes, layer = wb.quantize_per_tensor(wb.ones(2, 3), 0.1, 3, wb.quint8), wb.nn.Linear(3, 2)
+    told: list[bool] = []
+
+    def program(x: Any) -> Any:
+        told.extend((x.is_quantized, x[0].is_quantized, x.dequantize().is_quantized))
+        return x.dequantize()
+
+    wb.graph.trace(program, codes)
+    assert told == [True, True, False]
+    for call in (layer, lambda x: wb.graph.trace(layer, x)):
+        with pytest.raises(wb.DTypeError, match="linear is not defined for quantized tensors"):
+            call(codes)

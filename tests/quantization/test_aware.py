@@ -253,3 +253,49 @@ def test_a_normalisation_that_begins_at_zero_learns() -> None:
         optimizer.step()
     gamma = dict(prepared.named_parameters())["0.bn.weight"]
     assert bool((gamma != 0).all())
+
+
+class Parts(wb.nn.Module):
+    """Layers that are written with parts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps, self.heads = (
+            wb.nn.LSTM(6, 8, batch_first=True),
+            wb.nn.MultiheadAttention(8, 2, batch_first=True),
+        )
+        self.out = wb.nn.Linear(8, 3)
+
+    def forward(self, x: Any) -> Any:
+        y = self.steps(x)[0]
+        return self.out(self.heads(y, y, y)[0])
+
+
+def test_layers_made_of_parts_learn_with_rounded_weights() -> None:
+    wb.manual_seed(0)
+    x = wb.randn(8, 5, 6)
+    prepared = q.prepare_qat(Parts().train())
+    rounded = [name for name, part in prepared.named_modules() if isinstance(part, wb.ao.nn.qat.Linear)]
+    assert rounded == [
+        *("steps.layers.0.layer_fw.cell.igates", "steps.layers.0.layer_fw.cell.hgates"),
+        *("heads.linear_Q", "heads.linear_K", "heads.linear_V", "heads.out_proj", "out"),
+    ]
+    optimizer = wb.optim.SGD(prepared.parameters(), lr=0.1)
+    losses = []
+    for _ in range(5):
+        optimizer.zero_grad()
+        loss = (prepared(x) ** 2).mean()
+        loss.backward()
+        assert all(one.grad is not None for one in prepared.parameters())
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+    prepared.eval()
+    assert {"steps.layers.0.layer_fw.cell.igates.weight", "heads.linear_Q.weight"} < set(
+        prepared.calibration.names
+    )
+    trained = prepared(x)
+    converted = q.convert(prepared)
+    assert isinstance(converted.steps, wb.ao.nn.quantized.LSTM)
+    # What gates give is rounded on codes, and not in training.
+    assert q.sqnr(trained, converted(x)) > 20

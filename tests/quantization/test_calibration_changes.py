@@ -83,6 +83,12 @@ def test_a_weight_gets_one_range_or_one_a_channel(calibration: q.Calibration, pr
         ("conv1.output", {"per_channel": True, "rule": "minmax"}, "conv1.output is no weight"),
         ("fc1.weight", {"rule": "kl"}, "KL searches one range for all channels"),
         ("conv1.outptu", {"bits": 4}, "did you mean 'conv1.output'"),
+        (
+            "conv1.output",
+            {"bitz": 4},
+            "nothing called 'bitz' can be chosen .* rule, symmetric, bits, per_channel",
+        ),
+        ("conv1.output", {"symmetric": "no"}, "symmetric is True or False, and 'no' was given"),
     ],
 )
 def test_what_cannot_be_is_refused_and_changes_nothing(
@@ -107,12 +113,13 @@ def test_nothing_is_chosen_of_what_has_a_fixed_range(images: Any) -> None:
     [
         (0.0, 3, "a scale is a finite number above 0, and 0.0 was given"),
         (float("nan"), 3, "a scale is a finite number above 0, and nan was given"),
+        (0.1, 1.5, "a zero point is a whole number, and 1.5 was given"),
         (0.1, 300, "zero point 300 is no code: they go from 0 to 127"),
         (0.1, -1, "zero point -1 is no code"),
     ],
 )
 def test_scale_and_zero_point_that_cannot_be(
-    calibration: q.Calibration, scale: float, zero: int, reason: str
+    calibration: q.Calibration, scale: float, zero: Any, reason: str
 ) -> None:
     with pytest.raises(wb.QuantizationError, match=reason):
         calibration.set_scale("conv1.output", scale, zero)
@@ -211,6 +218,22 @@ def test_two_sides(calibration: q.Calibration) -> None:
     assert calibration.compared() == {}
     calibration.undo()
     assert (calibration.active, calibration["conv2.output"].override) == ("", None)
+
+
+def test_a_side_has_no_figures_of_what_was_set_before(calibration: q.Calibration) -> None:
+    good = calibration.figures()
+    calibration.choose("conv1.output", bits=2)
+    calibration.keep()
+    kept = calibration.compared()["A"].figures
+    assert kept != good
+    bad = calibration.figures()
+    # Nothing is set otherwise yet: what is measured now is measured of A.
+    assert calibration.compared()["A"].figures == bad
+    calibration.set_range("conv2.output", 0.0, 0.4)
+    calibration.switch()
+    assert calibration.compared()["B"].figures != bad
+    calibration.figures()
+    assert calibration.compared()["A"].figures == bad
 
 
 def test_a_choice_while_another_thread_runs_the_model(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import workbench as wb
 from workbench import quantization as q
+from workbench.quantization.calibration_changes import MOST_CHANGES
 from workbench.quantization.observer_settings import factory_of
 
 
@@ -80,6 +83,50 @@ def test_training() -> None:
     made.model(x)
     for name in calibration.names:
         assert factory_of(calibration[name]) == factory_of(made[name]), name
+
+
+class Steps(wb.nn.Module):
+    """A recurrent layer, which is written with parts, and a head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows, self.head = wb.nn.LSTM(6, 8, batch_first=True), wb.nn.Linear(8, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.head(self.rows(x)[0])
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_layers_made_of_parts(training: bool) -> None:
+    wb.manual_seed(0)
+    x, model = wb.randn(8, 5, 6), Steps().train(training)
+    prepared = q.prepare_qat(model) if training else q.prepare(model)
+    prepared(x)
+    calibration = prepared.calibration
+    calibration.choose("rows.layers.0.layer_fw.cell.hgates.weight", bits=4)
+    calibration.choose("rows.layers.0.layer_fw.cell.ogate_cy.output", rule="mse", symmetric=True)
+    calibration.choose("head.output", bits=5)
+    calibration.set_range("rows.layers.0.layer_fw.cell.gates.output", -0.5, 0.75)
+    made = again(calibration, model=model)
+    made.model(x)
+    for name in calibration.names:
+        assert factory_of(calibration[name]) == factory_of(made[name]), name
+    assert made["rows.layers.0.layer_fw.cell.gates.output"].override == (-0.5, 0.75)
+    # What is imported is needed.
+    head, _, rest = calibration.code().partition(")")
+    assert all(line.strip(" ,") in rest for line in head.splitlines()[2:])
+
+
+def test_code_says_more_than_can_be_taken_back() -> None:
+    x = wb.randn(4, 6)
+    prepared = q.prepare_fx(
+        wb.nn.Sequential(wb.nn.Linear(6, 3)).eval(), q.get_default_qconfig_mapping(), (x,)
+    )
+    prepared.calibration.choose("0.output", bits=4)
+    for step in range(MOST_CHANGES):
+        prepared.calibration.set_range("input", -1.0, 1.0 + step)
+    assert prepared.calibration.undo_count == MOST_CHANGES
+    assert "quant_max=15" in prepared.calibration.code()
 
 
 def test_a_kind_of_the_program_is_named() -> None:

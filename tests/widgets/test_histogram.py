@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from typing import Any
 
 import numpy as np
@@ -242,6 +243,50 @@ def test_observers_without_histogram_show_what_was_seen_while_somebody_looked() 
     assert state_of(model).detail is not None
 
 
+def test_why_there_is_no_detail_is_said() -> None:
+    made = q.prepare(wb.nn.Sequential(wb.nn.Linear(3, 2)).eval(), q.default_qconfig)
+    model = HistogramModel(made.calibration)
+    assert state_of(model).no_detail.startswith("This observer has seen no values yet")
+    made(wb.full((2, 3), float("nan")))
+    made(wb.full((1, 3), float("inf")))
+    state = state_of(model)
+    # What was broken is shown, where there is nothing better.
+    assert state.selected == "input"
+    assert "no finite value in 2 batches, only 6 NaN and 3 infinite" in state.no_detail
+    made(wb.randn(4, 3))
+    assert "kept no histogram of 3 batches, as nobody watched" in state_of(model).no_detail
+    model.handle(SelectEvent("select", "0.weight"))
+    assert state_of(model).no_detail == ""
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-44, 1e-30, 1e30, float(np.finfo(np.float32).max)])
+def test_values_of_any_size_are_drawn(size: float) -> None:
+    made = q.prepare(wb.nn.Sequential(wb.nn.Linear(3, 2)).eval())
+    model = HistogramModel(made.calibration)
+    stop = made.calibration.listen(lambda source: None)
+    made(wb.tensor([[-size, 0.0, size]] * 4))
+    stop()
+    model.handle(SelectEvent("select", "input"))
+    state, _ = encode_snapshot("histogram", model.snapshot())
+    detail: Any = state["detail"]
+    assert all(np.isfinite([one["low"], one["high"]]).all() for one in detail["curve"])
+    assert (detail["observed_low"], detail["observed_high"]) == pytest.approx(
+        (-size, size), rel=1e-6, abs=1e-9
+    )
+    json.dumps(state, allow_nan=False)
+
+
+def test_an_observer_that_keeps_no_histogram_says_its_range() -> None:
+    linear = wb.nn.Linear(3, 2)
+    config = q.QConfig(
+        activation=q.default_fixed_qparams_range_0to1_observer, weight=q.default_weight_observer
+    )
+    model = HistogramModel(q.prepare(wb.nn.Sequential(linear).eval(), config).calibration)
+    model.handle(SelectEvent("select", "0.output"))
+    state = state_of(model)
+    assert state.no_detail == "A FixedQParamsObserver keeps no histogram. Its range is 0 to 0.9961."
+
+
 def test_what_is_published_is_drawn(prepared: Any) -> None:
     shown = Registry()
     rules = Renderers(shown)
@@ -311,6 +356,18 @@ def test_figures_of_the_whole_model(prepared: Any) -> None:
     assert figures.sqnr is not None and figures.sqnr > 25
     assert figures.accuracy is not None
     assert figures.float_accuracy is not None
+
+
+def test_a_held_batch_that_is_not_finite_is_named_as_the_reason(prepared: Any) -> None:
+    images = wb.randn(N=8, C=1, H=8, W=8)
+    images[0] = float("nan")
+    calibration = q.Calibration(prepared, evaluate=images)
+    model = HistogramModel(calibration)
+    model.handle(SetRangeEvent("set_range", "0.output", 0.0, 1.5, True))
+    assert calibration.figures().sqnr is None
+    words = state_of(model).change
+    assert words.startswith("0.output: clipping ")
+    assert "the whole model is not measured: results on the held batch are not finite" in words
 
 
 def test_after_conversion_nothing_changes_by_itself(prepared: Any, model: HistogramModel) -> None:

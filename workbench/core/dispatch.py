@@ -246,8 +246,10 @@ def without_numbers(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> 
     """Follow the rules of `op` and compute nothing: the results have dims and a type, no numbers."""
     dims: Any = infer_dims(op, inputs, params)
     arrays = [value.payload if isinstance(value, Value) else value for value in inputs]
+    # First of all: codes that the op does not take have no type in common with numbers.
+    kept = _kept(op, arrays)
     common = mixed_types(op, arrays) or common_dtype(op, arrays)
-    dtype = _kept(op, arrays) or op.dtype.results(common, params)
+    dtype = kept or op.dtype.results(common, params)
     if op.outputs == 1:
         return new(Abstract(dims.sizes, dtype), names_in(dims))
     dtypes = dtype if isinstance(dtype, tuple) else (dtype,) * op.outputs

@@ -18,7 +18,7 @@ from workbench.quantization.intrinsic.modules import ConvReLU2d, ConvReLUMaxPool
 from workbench.quantization.noise import decibels
 from workbench.quantization.observer_base import unobserved
 
-__all__ = ["LayerError", "accuracy", "compare_layers", "model_size", "sqnr", "together"]
+__all__ = ["LayerError", "accuracy", "compare_layers", "first_result", "model_size", "sqnr", "together"]
 
 
 def _numbers(value: Any) -> Any:
@@ -44,22 +44,33 @@ def sqnr(signal: Any, approximation: Any) -> float:
     return float(decibels(np.sum(a * a), np.sum((a - b) ** 2)))
 
 
+def _results(output: Any) -> Iterator[Value]:
+    """Yield the tensors of floating point, or codes, of a model's result: of dicts, tuples and lists in their order."""
+    if isinstance(output, Value):
+        if _numbers(output).dtype.kind == "f":
+            yield output
+    elif isinstance(output, dict | tuple | list):
+        for one in output.values() if isinstance(output, dict) else output:
+            yield from _results(one)
+
+
+_NO_RESULT = "the model's result has no floating point values to compare: it is {}; return a tensor, or a dict or tuple"
+
+
 def together(output: Any) -> Any:
     """Return all floating point values of a model's result in one row, codes as what they stand for."""
-    found = []
-    rest = [output]
-    while rest:
-        one = rest.pop(0)
-        if isinstance(one, Value):
-            numbers = _numbers(one)
-            found += [numbers.ravel()] if numbers.dtype.kind == "f" else []
-        elif isinstance(one, dict):
-            rest = [*one.values(), *rest]
-        elif isinstance(one, tuple | list):
-            rest = [*one, *rest]
+    found = [_numbers(one).ravel() for one in _results(output)]
     if not found:
-        raise QuantizationError("the model's result has no floating point values to compare")
+        raise QuantizationError(_NO_RESULT.format(type(output).__name__))
     return np.concatenate(found)
+
+
+def first_result(output: Any) -> Any:
+    """Return the first tensor of floating point of a model's result, which may be dicts, tuples and lists of them."""
+    found = next(_results(output), None)
+    if found is None:
+        raise QuantizationError(_NO_RESULT.format(type(output).__name__))
+    return found
 
 
 def model_size(model: Module) -> int:

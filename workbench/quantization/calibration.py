@@ -63,6 +63,8 @@ class Calibration:
         """True once the model was converted."""
         self._by_name = {entry.name: entry for entry in self.entries}
         self._lock = threading.RLock()
+        self._changed: tuple[int, ...] = ()
+        """The versions of all observers when a setting was changed last."""
         self._changes = Changes(tuple(self._by_name), self.__getitem__, self._put)
         self._listeners: Listeners[[Calibration]] = Listeners()
         for entry in self.entries:
@@ -240,6 +242,8 @@ class Calibration:
             observer.reset_range()
         elif setting.range != observer.override:
             observer.set_range(*setting.range)
+        if self.measurement is not None:
+            self._changed = self.measurement.versions()
 
     # -------------------------------------------------------------------------------------- comparing
 
@@ -271,12 +275,15 @@ class Calibration:
 
     def compared(self) -> dict[str, Side]:
         """Return both sides by their names: the one in force as it is now, the other as it was left; else nothing."""
-        changes = self._changes
-        return {**changes.sides, changes.active: self._side()} if changes.active else {}
+        with self._lock:
+            return self._changes.compared(self._side()) if self.active else {}
 
     def _side(self) -> Side:
         ratios = {entry.name: entry.sqnr() for entry in self.entries}
-        return Side(self._changes.present(), self.latest_figures(), ratios)
+        known = self.measurement is None or self.measurement.covers(self._changed)
+        figures = self.latest_figures()
+        # Those of before the last change are another side's.
+        return Side(self._changes.present(), figures if known else Figures(), ratios)
 
     # -------------------------------------------------------------------------------------- measuring
 

@@ -83,6 +83,8 @@ class Changes:
         """Which side is in force while two are compared: ``"A"`` or ``"B"``; else empty."""
         self.sides: dict[str, Side] = {}
         self._held: tuple[str, Setting] | None = None
+        self._first: dict[str, PartialObserver | None] = {}
+        """What the observers that were ever changed were before: more than can be undone."""
 
     def setting(self, name: str) -> Setting:
         """Return how an observer is set now."""
@@ -104,13 +106,11 @@ class Changes:
     @property
     def chosen(self) -> set[str]:
         """Names of the observers that are others than they were."""
-        first: dict[str, PartialObserver | None] = {}
-        for step in self.done:
-            for one in step.changes:
-                first.setdefault(one.name, one.before.factory)
-        return {name for name, factory in first.items() if factory != self.setting(name).factory}
+        return {name for name, factory in self._first.items() if factory != self.setting(name).factory}
 
     def _remember(self, step: Step) -> None:
+        for one in step.changes:
+            self._first.setdefault(one.name, one.before.factory)
         self.done = [*self.done, step][-MOST_CHANGES:]
         self.taken_back = []
 
@@ -151,6 +151,12 @@ class Changes:
         self.last = step
 
     # -------------------------------------------------------------------------------------- comparing
+
+    def compared(self, here: Side) -> dict[str, Side]:
+        """Return both sides by their names, `here` in force; one that is set as it is the same, with its figures."""
+        sides = {name: here if side.settings == here.settings else side for name, side in self.sides.items()}
+        self.sides = {**sides, self.active: here}
+        return self.sides
 
     def keep(self, side: Side) -> None:
         """Keep the present settings as A, and go on as B."""

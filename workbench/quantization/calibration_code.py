@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,6 +15,7 @@ from workbench.quantization.layer_observers import quantizable
 from workbench.quantization.mappings import OBSERVED
 from workbench.quantization.observer_base import ObserverBase, PartialObserver
 from workbench.quantization.observer_settings import factory_of, settings_of
+from workbench.quantization.quantizable.observed_parts import MadeOfParts
 
 __all__ = ["code_of"]
 
@@ -35,7 +37,8 @@ def code_of(model: Any, observers: Mapping[str, ObserverBase], chosen: Iterable[
         for name, observer in observers.items()
         if observer.override is not None
     ]
-    return "\n".join([*written.imports(), "", *lines])
+    text = "\n".join(lines)
+    return "\n".join([*written.imports(text), "", text])
 
 
 class _Written:
@@ -79,9 +82,9 @@ class _Written:
             return repr(value).replace("workbench.", "wb.")
         return repr(value)
 
-    def imports(self) -> list[str]:
-        """Return the lines that the code begins with."""
-        names = sorted(self.names)
+    def imports(self, text: str) -> list[str]:
+        """Return the lines that code begins with whose rest is `text`."""
+        names = sorted(name for name in self.names if re.search(rf"\b{name}\b", text))
         lines = ["import workbench as wb"]
         lines += ["from workbench.quantization import (", *(f"    {name}," for name in names), ")"]
         return lines + [
@@ -90,10 +93,14 @@ class _Written:
 
 
 def _of_layers(written: _Written, model: Any, observers: Mapping[str, ObserverBase]) -> list[str]:
+    wrapped = type(model).__name__ == "QuantWrapper"
     layers: dict[str, dict[str, str]] = {}
+    parts = _Parts(model, wrapped)
     for name, observer in observers.items():
         path, _, what = ("quant", "", "output") if name == "input" else name.rpartition(".")
-        layers.setdefault(path, {})[what] = written.observer(observer)
+        if not parts.take(path, name, what, said := written.observer(observer)):
+            layers.setdefault(path, {})[what] = said
+    layers |= parts.usual()
     usual = {
         what: Counter(layer[what] for layer in layers.values() if what in layer).most_common(1)
         for what in ("output", "weight")
@@ -113,7 +120,6 @@ def _of_layers(written: _Written, model: Any, observers: Mapping[str, ObserverBa
                 for what, word in (("output", "activation"), ("weight", "weight"))
             ))  # fmt: skip
     observed = {id(module) for _, module in quantizable(model)}
-    wrapped = type(model).__name__ == "QuantWrapper"
     for path, module in model.named_modules():
         if (
             type(module) in OBSERVED
@@ -126,7 +132,52 @@ def _of_layers(written: _Written, model: Any, observers: Mapping[str, ObserverBa
     written.names |= {"QConfig", "QConfigMapping"}
     written.names.add("prepare_qat" if trained else "prepare")
     way = "prepare_qat(model, qconfig=qconfig_mapping)" if trained else "prepare(model, qconfig_mapping)"
-    return [*lines, f"prepared = {way}"]
+    return [*lines, f"prepared = {way}", *(_chosen(name, observers[name]) for name in parts.others())]
+
+
+class _Parts:
+    """Observers of layers that preparing writes with parts: before that only the layer has a path to name them by."""
+
+    def __init__(self, model: Any, wrapped: bool) -> None:
+        paths = [path for path, module in model.named_modules() if isinstance(module, MadeOfParts)]
+        self._layers = [path.removeprefix("module.") if wrapped else path for path in paths]
+        self._said: dict[str, list[tuple[str, str, str]]] = {}
+
+    def take(self, path: str, name: str, what: str, said: str) -> bool:
+        """Note what is said of an observer, and say whether it is one of such a layer."""
+        layer = next((one for one in self._layers if path.startswith(f"{one}.")), None)
+        if layer is not None:
+            self._said.setdefault(layer, []).append((name, what, said))
+        return layer is not None
+
+    def usual(self) -> dict[str, dict[str, str]]:
+        """Return for each layer what is said of most of its parts."""
+        return {
+            layer: {
+                what: Counter(said for _, one, said in parts if one == what).most_common(1)[0][0]
+                for what in dict.fromkeys(what for _, what, _ in parts)
+            }
+            for layer, parts in self._said.items()
+        }
+
+    def others(self) -> list[str]:
+        """Return the names of the observers of which another thing is said."""
+        usual = self.usual()
+        return [
+            name
+            for layer, parts in self._said.items()
+            for name, what, said in parts
+            if said != usual[layer][what]
+        ]
+
+
+def _chosen(name: str, observer: ObserverBase) -> str:
+    """Return the line that sets an observer once it is there."""
+    settings = settings_of(observer)
+    if settings is None:
+        return f"# {name} is watched by a {type(observer).__name__}, which has to be put there by hand"
+    said = ", ".join(f"{word}={value!r}" for word, value in vars(settings).items())
+    return f"prepared.calibration.choose({name!r}, {said})"
 
 
 def _named(path: str, activation: str, weight: str) -> list[str]:
@@ -158,7 +209,6 @@ def _of_graph(
             done.add(path)
             written.names.add("QConfig")
             lines += _named(path, *(written.observer(one) for one in both if one is not None))
-        elif (settings := settings_of(observer)) is not None:
-            said = ", ".join(f"{word}={value!r}" for word, value in vars(settings).items())
-            after.append(f"prepared.calibration.choose({name!r}, {said})")
+        elif settings_of(observer) is not None:
+            after.append(_chosen(name, observer))
     return [*lines, f"prepared = {way}(model, qconfig_mapping, example_inputs)", *after]

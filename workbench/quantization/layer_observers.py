@@ -54,6 +54,8 @@ def propagate_qconfig_(module: Module, qconfig_dict: dict[Any, Any] | None = Non
                 f"there is a qconfig for {name!r}, and no module of that name"
                 + (f": did you mean {near!r}?" if near else "")
             )
+    for name, config in (qconfig_dict or {}).items():
+        checked_qconfig(config, repr(name) if isinstance(name, str) else getattr(name, "__name__", repr(name)))
     propagate_qconfig(module, None, qconfig_dict)
 
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import ge
 from typing import Any
 
 from workbench.base.errors import DimensionError, DTypeError, NoNumbersError, QuantizationError
@@ -26,6 +27,8 @@ __all__ = ["Figures", "Measurement"]
 
 REST = 60.0
 """After a measurement that took t seconds, the next one waits for `REST`·t seconds, unless it is urgent."""
+
+_NOT_FINITE = "results on the held batch are not finite: look where NaN comes from, or hold another batch"
 
 _KNOWN = (QuantizationError, DTypeError, DimensionError)
 
@@ -102,6 +105,10 @@ class Measurement:
         """Whether something has changed since the last figures."""
         return self._measured != self.versions()
 
+    def covers(self, versions: tuple[int, ...]) -> bool:
+        """Say whether the last figures are of observers that were as far as `versions`, or further."""
+        return len(self._measured) >= len(versions) and all(map(ge, self._measured, versions))
+
     def latest(self, urgent: bool = False) -> Figures:
         """Return the last figures; where they are outdated, measure in the background as soon as it is time to."""
         with self._state:
@@ -134,7 +141,6 @@ class Measurement:
         start = time.monotonic()
         try:
             self.now()
-            self.trouble = ""
         except _KNOWN as error:
             self.trouble = str(error)
             # Not tried again before something has changed.
@@ -162,6 +168,7 @@ class Measurement:
             self._bring_up_to_date()
             scores = self._called(self._converted)
         ratio = sqnr(together(self._scores), together(scores))
+        self.trouble = _NOT_FINITE if math.isnan(ratio) else ""
         # It is infinite where both agree exactly, which is no number to show.
         return Figures(ratio if math.isfinite(ratio) else None, self._accuracy(scores), self._float_accuracy)
 

@@ -69,6 +69,9 @@ class ObserverSettings:
             raise QuantizationError(
                 f"integer kernels compute with codes of {BITS[0]} to {BITS[-1]} bits, and {self.bits!r} was given"
             )
+        for name in ("symmetric", "per_channel"):
+            if type(getattr(self, name)) is not bool:
+                raise QuantizationError(f"{name} is True or False, and {getattr(self, name)!r} was given")
         if self.per_channel and self.rule not in ("minmax", "moving_average"):
             raise QuantizationError(
                 f"{RULE_NAMES[self.rule]} searches one range for all channels: choose min-max or moving average for "
@@ -142,6 +145,10 @@ def reset_by(observer: ObserverBase, **chosen: Any) -> PartialObserver:
         raise QuantizationError(
             f"nothing can be chosen of a {type(observer).__name__} with {observer.qscheme!r} codes of "
             f"{observer.dtype.name}: give its layer another qconfig, and prepare the model again"
+        )
+    for name in chosen.keys() - vars(before).keys():
+        raise QuantizationError(
+            f"nothing called {name!r} can be chosen of an observer; there are {', '.join(vars(before))}"
         )
     after = replace(before, **chosen)
     after.check()

@@ -28,7 +28,7 @@ from workbench.quantization.qconfig_mapping import QConfigMapping
 from workbench.quantization.quantized.boundary import QuantizedModule
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper
 
-__all__ = ["check", "observed", "prepare", "ready"]
+__all__ = ["check", "observed", "prepare", "ready", "write_with_parts"]
 
 
 def prepare(
@@ -59,11 +59,11 @@ def prepare(
     check(model)
     swaps = swaps_of(prepare_custom_config_dict, "float_to_observed_custom_module_class", MADE_OF_PARTS)
     made = ready(model, qconfig, get_default_qconfig, inplace)
-    _write_with_parts(made, swaps)
+    write_with_parts(made, swaps)
     return observed(made)
 
 
-def _write_with_parts(model: Any, swaps: Mapping[type, Any]) -> None:
+def write_with_parts(model: Any, swaps: Mapping[type, Any]) -> None:
     """Put observed layers in the place of those that `swaps` names, where they have a qconfig."""
     for name, module in [*model.named_modules()]:
         if name and type(module) in swaps and getattr(module, "qconfig", None) is not None:

@@ -9,8 +9,8 @@ from typing import Any
 from workbench.base.errors import QuantizationError
 from workbench.nn import Module
 from workbench.quantization.convert import convert, swap_all
-from workbench.quantization.mappings import get_default_qat_module_mappings
-from workbench.quantization.prepare import check, observed, ready
+from workbench.quantization.mappings import MADE_OF_PARTS, get_default_qat_module_mappings
+from workbench.quantization.prepare import check, observed, ready, write_with_parts
 from workbench.quantization.qconfig import QConfig, get_default_qat_qconfig
 from workbench.quantization.qconfig_mapping import QConfigMapping
 
@@ -27,8 +27,9 @@ def prepare_qat(
     """Return `model`, which is training, with fake quantization of weights and outputs.
 
     Layers become those of `qat` by `mapping`; those that `fuse_modules_qat` joined with a batch normalisation round the
-    weight that it will be folded into. A module's ``qconfig`` counts for it and all below; without any,
-    `get_default_qat_qconfig` does; `qconfig` is that of `prepare`. Train on, then ``convert(model.eval())``.
+    weight that it will be folded into, and LSTM and attention are written with parts, as by `prepare`. A module's
+    ``qconfig`` counts for it and all below; without any, `get_default_qat_qconfig` does; `qconfig` is that of
+    `prepare`. Train on, then ``convert(model.eval())``.
 
     Raises `QuantizationError` for a model in use, and for one that is prepared already; then nothing has changed.
 
@@ -41,6 +42,7 @@ def prepare_qat(
         raise QuantizationError("prepare_qat only works on models in training mode: call model.train() first")
     check(model)
     made = ready(model, qconfig, get_default_qat_qconfig, inplace)
+    write_with_parts(made, MADE_OF_PARTS)
     swap_all(made, get_default_qat_module_mappings() if mapping is None else mapping)
     return observed(made)
 

@@ -15,6 +15,7 @@ from workbench.quantization.default_fake_quantize import default_weight_fake_qua
 from workbench.quantization.fake_quantize import FixedQParamsFakeQuantize
 from workbench.quantization.qconfig import (
     QConfig,
+    checked_qconfig,
     default_quint8_weight_qconfig,
     default_reuse_input_qconfig,
     get_default_qat_qconfig,
@@ -35,6 +36,11 @@ _ORDER = (
     "global_qconfig", "object_type_qconfigs", "module_name_regex_qconfigs", "module_name_qconfigs",
     "module_name_object_type_order_qconfigs",
 )  # fmt: skip
+
+
+def _require_text(what: str, given: Any) -> None:
+    if not isinstance(given, str):
+        raise QuantizationError(f"{what} is text, and {given!r} was given")
 
 
 class QConfigMapping:
@@ -63,33 +69,41 @@ class QConfigMapping:
 
     def set_global(self, global_qconfig: Some) -> QConfigMapping:
         """Set what counts where nothing else does."""
-        self.global_qconfig = global_qconfig
+        self.global_qconfig = checked_qconfig(global_qconfig, "all of the model")
         return self
 
     def set_object_type(self, object_type: Callable[..., Any] | str, qconfig: Some) -> QConfigMapping:
         """Set what counts for a type of module, a function, or a method by its name."""
-        self.object_type_qconfigs[object_type] = qconfig
+        self.object_type_qconfigs[object_type] = checked_qconfig(
+            qconfig, getattr(object_type, "__name__", repr(object_type))
+        )
         return self
 
     def set_module_name_regex(self, module_name_regex: str, qconfig: Some) -> QConfigMapping:
         """Set what counts for modules whose path fits a pattern; raise `QuantizationError` for what is no pattern."""
+        _require_text("a pattern", module_name_regex)
         try:
             re.compile(module_name_regex)
         except re.error as error:
             raise QuantizationError(f"{module_name_regex!r} is no regular expression: {error}") from None
-        self.module_name_regex_qconfigs[module_name_regex] = qconfig
+        self.module_name_regex_qconfigs[module_name_regex] = checked_qconfig(qconfig, repr(module_name_regex))
         return self
 
     def set_module_name(self, module_name: str, qconfig: Some) -> QConfigMapping:
         """Set what counts for a module and all below it."""
-        self.module_name_qconfigs[module_name] = qconfig
+        _require_text("the path of a module", module_name)
+        self.module_name_qconfigs[module_name] = checked_qconfig(qconfig, repr(module_name))
         return self
 
     def set_module_name_object_type_order(
         self, module_name: str, object_type: Callable[..., Any], index: int, qconfig: Some
     ) -> QConfigMapping:
         """Set what counts for the `index`-th call of a function, or module of a type, in a module."""
-        self.module_name_object_type_order_qconfigs[module_name, object_type, index] = qconfig
+        _require_text("the path of a module", module_name)
+        if not isinstance(index, int) or isinstance(index, bool) or index < 0:
+            raise QuantizationError(f"index counts the calls in {module_name!r} from 0, and {index!r} was given")
+        place = module_name, object_type, index
+        self.module_name_object_type_order_qconfigs[place] = checked_qconfig(qconfig, repr(module_name))
         return self
 
     # ----------------------------------------------------------------------------------------- asking
@@ -151,6 +165,8 @@ class QConfigMapping:
             "module_name_object_type_order": cls.set_module_name_object_type_order,
         }  # fmt: skip
         made = cls()
+        if not isinstance(qconfig_dict, dict):
+            raise QuantizationError(f"from_dict takes a dict of qconfigs, and {type(qconfig_dict).__name__} was given")
         for key, value in qconfig_dict.items():
             if key == "":
                 made.set_global(value)
@@ -160,7 +176,12 @@ class QConfigMapping:
                     + ", ".join(ways)
                 )
             else:
-                for entry in value:
+                size = 4 if key == "module_name_object_type_order" else 2
+                for entry in value if isinstance(value, list | tuple) else (value,):
+                    if not isinstance(entry, list | tuple) or len(entry) != size:
+                        raise QuantizationError(
+                            f"{key!r} has a list of tuples of {size}, the last a qconfig, and {entry!r} is none"
+                        )
                     ways[key](made, *entry)
         return made
 

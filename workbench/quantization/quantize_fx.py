@@ -28,7 +28,7 @@ from workbench.quantization.custom_config import (
     config_of,
 )
 from workbench.quantization.graph_mode.converting import check_calibrated, to_codes, watch_weights, watchers
-from workbench.quantization.graph_mode.fusion import fuse_graph, require_use
+from workbench.quantization.graph_mode.fusion import fuse_graph, require_model, require_use
 from workbench.quantization.graph_mode.layers import as_layers
 from workbench.quantization.graph_mode.observing import (
     insert_observers,
@@ -293,6 +293,7 @@ def prepare_qat_fx(
 
     Train it on, then ``convert_fx(prepared.eval())``. Raises `QuantizationError` for a model in use.
     """
+    require_model(model)
     if not model.training:
         raise QuantizationError(
             "prepare_qat_fx only works for models in train mode: call model.train() first"

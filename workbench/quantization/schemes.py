@@ -89,6 +89,8 @@ class Scheme:
         """
         if not (math.isfinite(scale) and scale > 0):
             raise QuantizationError(f"a scale is a finite number above 0, and {scale} was given")
+        if not float(zero_point).is_integer():
+            raise QuantizationError(f"a zero point is a whole number, and {zero_point} was given")
         if not self.quant_min <= zero_point <= self.quant_max:
             raise QuantizationError(
                 f"zero point {zero_point} is no code: they go from {self.quant_min} to {self.quant_max}"

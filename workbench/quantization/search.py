@@ -226,8 +226,12 @@ def candidates(density: Density, scheme: Scheme) -> list[Candidate]:
 
 
 def curve(density: Density, scheme: Scheme, points: int = 33) -> tuple[Array, Array, Array, Array]:
-    """Return the error curve: widths, lows, highs and SQNR in dB of min-max scaled about zero, 2 % to 130 %."""
+    """Return the error curve: widths, lows, highs and SQNR in dB of min-max scaled about zero, 2 % to 130 %.
+
+    It ends sooner where float32 does.
+    """
     low, high = scheme.widened(density.low, density.high)
-    widths = np.geomspace(0.02, 1.3, points)
+    widest = float(np.finfo(np.float32).max) / max(-low, high, 1.0)
+    widths = np.geomspace(0.02, min(1.3, widest), points)
     lows, highs = low * widths, high * widths
     return widths, lows, highs, density.coarse(1024).sqnrs(scheme, lows, highs)

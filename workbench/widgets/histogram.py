@@ -38,7 +38,7 @@ from workbench.widgets.histogram_comparison import comparison_of
 from workbench.widgets.histogram_detail import Judged, detail_of, judge
 from workbench.widgets.histogram_difference import ShownDifference
 from workbench.widgets.histogram_rows import row_of
-from workbench.widgets.histogram_words import change_in_words
+from workbench.widgets.histogram_words import change_in_words, missing_in_words
 
 __all__ = ["HistogramModel", "HistogramWidget", "histogram", "observers"]
 
@@ -108,6 +108,7 @@ class HistogramModel(ViewModel):
                 comparison=comparison_of(calibration),
                 show_values=self._show_values,
                 no_values=self._values.trouble if self._show_values else "",
+                no_detail="" if detail is not None else missing_in_words(chosen),
             )
         return Snapshot(state, buffers)
 
@@ -121,11 +122,12 @@ class HistogramModel(ViewModel):
         return Head(calibration.title[:LONGEST], self._source[:LONGEST], self.made, live, self._code[1])
 
     def _chosen(self, entries: list[Entry]) -> Entry | None:
-        """The picked observer; until one is picked, the first that has seen something."""
+        """The picked observer; until one is picked, the first that has seen something, best of all a number."""
         if self._selected is not None:
             return self._calibration.entry(self._selected)
-        seen = [entry for entry in entries if entry.observer.has_data and entry.layer is None]
-        return seen[0] if seen else None
+        seen = [entry for entry in entries if entry.observer.batches and entry.layer is None]
+        known = [entry for entry in seen if entry.observer.has_data]
+        return next(iter([*known, *seen]), None)
 
     def settle(self) -> None:
         """Bring all rows and the model's figures up to date: nothing is disturbed by that any more."""
@@ -175,15 +177,15 @@ class HistogramModel(ViewModel):
     # ------------------------------------------------------------------------------------------ words
 
     def _change(self) -> str:
-        """What the last change did."""
+        """What the last change did, and why nothing is known of the whole model, if so."""
         calibration = self._calibration
-        measurement = calibration.measurement
-        if measurement is not None and measurement.trouble and calibration.last_change is None:
-            return f"the whole model is not measured: {measurement.trouble}"[:LONGEST]
-        change = calibration.last_change
+        measurement, change = calibration.measurement, calibration.last_change
         if self._words[0] is not change:
             self._words = change, "" if change is None else change_in_words(calibration.entry, change)
-        return self._words[1]
+        words = [self._words[1]] if self._words[1] else []
+        if measurement is not None and measurement.trouble:
+            words.append(f"the whole model is not measured: {measurement.trouble}")
+        return " · ".join(words)[:LONGEST]
 
     # ----------------------------------------------------------------------------------------- places
 

@@ -152,6 +152,8 @@ def _channels(entry: Entry) -> tuple[str | None, list[Channel]]:
 
 def _outliers(sizes: Any) -> Any:
     """Which sizes are far above the others: five robust deviations, and half as much again as the median."""
+    # At the end of float32 the sums below are beyond it.
+    sizes = sizes.astype(np.float64)
     middle = np.median(sizes)
     # 1.4826 makes of the median deviation what is a standard deviation of normal values.
     spread = 1.4826 * np.median(np.abs(sizes - middle))

@@ -10,7 +10,7 @@ from workbench.quantization.calibration_changes import Change, Setting, Step
 from workbench.quantization.calibration_entry import Entry
 from workbench.quantization.observer_settings import RULE_NAMES, ObserverSettings, settings_of
 
-__all__ = ["change_in_words", "difference_in_words", "range_under"]
+__all__ = ["change_in_words", "difference_in_words", "missing_in_words", "range_under"]
 
 Range = tuple[float, float]
 
@@ -26,6 +26,27 @@ def range_under(entry: Entry, override: Range | None) -> Range | None:
     return float(low.min()), float(high.max())
 
 
+def missing_in_words(entry: Entry | None) -> str:
+    """Say why nothing can be drawn of an observer, and what to do: None is that of a model that saw no batch."""
+    limits = None if entry is None else entry.range()
+    if entry is not None and limits is not None and not hasattr(entry.observer, "density"):
+        low, high = limits
+        return f"A {type(entry.observer).__name__} keeps no histogram. Its range is {low:.4g} to {high:.4g}."
+    if entry is None or not entry.observer.batches:
+        return "This observer has seen no values yet: run a batch through the prepared model."
+    observer, seen = entry.observer, _batches(entry.observer.batches)
+    if observer.has_data:
+        return (
+            f"This observer kept no histogram of {seen}, as nobody watched: it fills from the next batch on."
+        )
+    counts = {"NaN": observer.nan_count, "infinite": observer.inf_count}
+    broken = " and ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+    return (
+        f"This observer has seen no finite value in {seen}, only {broken}, and there is no range around those: find "
+        "out where they come from, then run a batch that is finite."
+    )
+
+
 def change_in_words(entry_of: Callable[[str], Entry], step: Step) -> str:
     """Say what a step did: "conv2.output: clipping 0.3 % more bought 1.7 dB"."""
     if step.sides[1]:
@@ -39,6 +60,10 @@ def change_in_words(entry_of: Callable[[str], Entry], step: Step) -> str:
         if change.before.factory == change.after.factory
         else _of_settings(entry, change)
     )
+
+
+def _batches(count: int) -> str:
+    return f"{count:,} batch{'' if count == 1 else 'es'}"
 
 
 def _are(count: int) -> str:

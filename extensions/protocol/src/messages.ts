@@ -221,7 +221,7 @@ export interface HeatmapPart {
 /** One setting of the method, as text. */
 export interface HeatmapSetting {
   readonly name: string;
-  /** `whole`, `wholes`, `number`, `truth` or `choice`. */
+  /** `whole`, `wholes`, `place`, `number`, `truth` or `choice`. */
   readonly kind: string;
   readonly value: string;
   readonly choices: readonly string[];
@@ -564,6 +564,8 @@ export interface HistogramState {
   readonly show_values: boolean;
   /** Why there are none, in words; empty if there are, if they are on their way, or nobody asks. */
   readonly no_values: string;
+  /** Why the selected observer has no detail, in words; empty if it has one. */
+  readonly no_detail: string;
 }
 
 /** A person moved an observer's range. During a drag `final` is False: only its end can be undone. */

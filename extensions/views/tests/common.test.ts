@@ -158,6 +158,11 @@ describe('numbers', () => {
     [null, '–']
   ])('writes the fraction %s as %s', (value, text) => expect(numbers.percent(value)).toBe(text));
 
+  it('gives a ratio that rounds to nothing no sign', () => {
+    expect(numbers.decibels(-0.04)).toBe('0.0 dB');
+    expect(numbers.decibels(-0.06)).toBe('−0.1 dB');
+  });
+
   it('reads what it writes, and what people type', () => {
     for (const text of ['−1.25', '-1.25', ' 1e-3 ', '+4', '.5', '3.']) {
       expect(numbers.parse(text)).toHaveProperty('value');

@@ -114,6 +114,32 @@ def test_every_kind_of_setting_is_asked_for(harness: Harness) -> None:
     ]
 
 
+def test_a_neuron_of_several_indices_and_a_rule_set_in_python_are_shown_and_asked(harness: Harness) -> None:
+    def one(name: str, kind: str, value: str, choices: list[str]) -> dict[str, object]:
+        return {"name": name, "kind": kind, "value": value, "choices": choices, "label": name, "meaning": ""}
+
+    root = harness.open("heatmap", "asked")
+    settings = [
+        one("neuron_selector", "place", "3, 4, 5", []),
+        one("composite", "choice", "only_plus", ["only_plus", "epsilon", "epsilon_plus"]),
+        one("baseline", "choice", "zeros", ["zeros", "mean"]),
+    ]
+    harness.do("patch(argument)", {"controls": {**harness.do("state()")["controls"], "settings": settings}})
+    neuron, rule = root.get_by_test_id("wb-set-neuron_selector"), root.get_by_test_id("wb-set-composite")
+    expect(neuron).to_have_value("3, 4, 5")
+    expect(rule).to_have_value("only_plus")
+    neuron.fill("3, 0:2, 5")
+    neuron.press("Enter")
+    rule.select_option("epsilon_plus")
+    root.get_by_test_id("wb-set-baseline").select_option("mean")
+    harness.settle()
+    assert [(one["name"], one["value"]) for one in harness.events()] == [
+        ("neuron_selector", "3, 0:2, 5"),
+        ("composite", "epsilon_plus"),
+        ("baseline", "mean"),
+    ]
+
+
 def test_settings_are_called_by_words_and_tell_their_names_in_python(harness: Harness) -> None:
     root = harness.open("heatmap", "asked")
     expect(root.get_by_test_id("wb-settings")).to_contain_text("steps")

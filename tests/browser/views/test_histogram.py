@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -18,6 +20,46 @@ def test_an_observer_without_values_says_what_to_run(harness: Harness) -> None:
     harness.do("show('usual')")
     expect(root.get_by_test_id("wb-empty")).to_be_hidden()
     expect(root.get_by_test_id("wb-handle-low")).to_be_visible()
+
+
+def test_an_observer_that_saw_only_nan_says_so(harness: Harness) -> None:
+    root = harness.open("histogram", "broken", height=700)
+    expect(root.get_by_test_id("wb-empty")).to_contain_text("no finite value in 3 batches, only 1,536 NaN")
+    harness.do("show('unseen')")
+    expect(root.get_by_test_id("wb-empty")).to_contain_text("has seen no values yet")
+
+
+def test_long_numbers_fit_into_their_fields(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    detail = "{ ...harness.state().detail, low: -0.000363, high: 5.95e-43, scale: 1.19e-12 }"
+    harness.do(f"patch({{ detail: {detail} }})")
+    for name, text in (("low", "−0.000363"), ("high", "5.95e-43"), ("scale", "1.19e-12")):
+        field = root.get_by_test_id(f"wb-input-{name}")
+        expect(field).to_have_value(text.replace("e-", "e−"))
+        assert field.evaluate("one => one.scrollWidth <= one.clientWidth"), text
+
+
+def test_values_that_are_all_one_are_seen(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    counts = base64.b64encode(np.array([12], "<f4").tobytes()).decode()
+    change = "observed_low: 3, observed_high: 3.0000001, bins: 1, low: 0, high: 3, values: null"
+    given = f"{{ ...harness.state(), detail: {{ ...harness.state().detail, {change} }} }}"
+    harness.do(f"give({given}, ['{counts}'])")
+    harness.settle()
+    boxes = root.get_by_test_id("wb-plot").locator("path[fill-opacity='0.85'], path[fill-opacity='0.5']")
+    widths = boxes.evaluate_all("all => all.map(one => one.getBBox().width)")
+    assert max(widths) >= 4
+
+
+def test_the_texts_of_two_ends_at_one_place_do_not_touch(harness: Harness) -> None:
+    root = harness.open("histogram", height=700)
+    harness.do("patch({ detail: { ...harness.state().detail, low: -4.76e-43, high: 4.81e-43 } })")
+    harness.settle()
+    low, high = (
+        root.get_by_test_id(f"wb-handle-{end}").locator("text").bounding_box() for end in ("low", "high")
+    )
+    assert low is not None and high is not None
+    assert low["x"] + low["width"] + 4 <= high["x"]
 
 
 def ranges(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

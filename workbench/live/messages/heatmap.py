@@ -71,7 +71,7 @@ class HeatmapSetting:
 
     name: str
     kind: str
-    """``whole``, ``wholes``, ``number``, ``truth`` or ``choice``."""
+    """``whole``, ``wholes``, ``place``, ``number``, ``truth`` or ``choice``."""
     value: str
     choices: list[str]
     label: str

@@ -185,6 +185,8 @@ class HistogramState:
     """Whether values before and after quantization are asked for."""
     no_values: str
     """Why there are none, in words; empty if there are, if they are on their way, or nobody asks."""
+    no_detail: str
+    """Why the selected observer has no detail, in words; empty if it has one."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from workbench.base.errors import DimensionError
+from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
 from workbench.core.value import dims_of
@@ -20,7 +20,7 @@ from workbench.nn.utils.rnn import PackedSequence
 from workbench.ops.nn.recurrent.functions import swapped, through_layers
 from workbench.tensor.factories import empty
 
-__all__ = ["RNNBase", "draw_evenly", "through_packed"]
+__all__ = ["RNNBase", "draw_evenly", "refuse_codes", "through_packed"]
 
 # The gates lie below each other in each weight, in PyTorch's order: i, f, g, o, and r, z, n.
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
@@ -31,6 +31,15 @@ def draw_evenly(module: Module, size: int) -> None:
     bound = 1.0 / math.sqrt(size) if size > 0 else 0.0
     for parameter in module.parameters():
         init.uniform_(parameter, -bound, bound)
+
+
+def refuse_codes(word: str, input: Any) -> None:
+    """Raise `DTypeError` where a recurrent layer in floating point, called `word`, is given codes."""
+    if input.dtype.is_quantized:
+        raise DTypeError(
+            f"{word} computes with numbers, and was given codes, {input.dtype.name}: call .dequantize() on its input; "
+            "in a model that is prepared, put a DeQuantStub before the layer and a QuantStub behind it"
+        )
 
 
 class RNNBase(Module):
@@ -108,12 +117,10 @@ class RNNBase(Module):
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         """Raise where the input's type or sizes are not those of the layer."""
+        refuse_codes(type(self).__name__, input)
         weight = getattr(self, self._all_weights[0][0])
         # The mistake that people make, a float64 array from NumPy. Other types are for the ops to refuse.
-        if input.payload.dtype != weight.payload.dtype and {
-            input.payload.dtype.char,
-            weight.payload.dtype.char,
-        } <= set("fd"):
+        if {input.dtype.name, weight.dtype.name} == {"float32", "float64"}:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert input: "
                 f"input.to({weight.dtype}), or convert model: model.to({input.dtype})"

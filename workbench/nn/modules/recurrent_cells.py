@@ -8,7 +8,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.nn.module import Module
-from workbench.nn.modules.recurrent_base import draw_evenly
+from workbench.nn.modules.recurrent_base import draw_evenly, refuse_codes
 from workbench.nn.parameter import Parameter
 from workbench.nn.positional_dims import check_places
 from workbench.nn.spatial_names import require_size
@@ -57,6 +57,7 @@ class RNNCellBase(Module):
     def _prepared(self, input: Any, states: Any, labels: tuple[str, ...]) -> tuple[bool, Any, list[Any]]:
         """Check dims; return whether there is no batch, the input as rows, and the states as rows (zeros if None)."""
         word = type(self).__name__
+        refuse_codes(word, input)
         sizes = input.payload.shape
         if len(sizes) not in (1, 2):
             raise ValueError(f"{word}: Expected input to be 1D or 2D, got {len(sizes)}D instead")

@@ -120,6 +120,9 @@ def bias_codes(bias: Any, x: Codes, weight: Codes) -> tuple[Tensor, Codes] | Non
     scale = np.asarray(x.scale, np.float32) * np.asarray(weight.scale, np.float32)
     if not np.all(scale > 0) or weight.group is not None:
         return None
+    if scale.ndim:
+        # A transposed convolution in groups has the scales of one of them, and those of the others are the same.
+        scale = np.tile(scale, len(bias) // len(scale))
     with np.errstate(over="ignore"):
         codes = np.rint(np.asarray(bias, np.float64) / scale)
     limits = np.iinfo(np.int32)

@@ -66,8 +66,19 @@ def _join(module: GraphModule, chain: list[Node], parts: list[Module], training:
         module.graph.erase_node(node)
 
 
+def require_model(model: Any) -> None:
+    """Raise `QuantizationError` for what is neither a module nor has a graph and a mode."""
+    if not hasattr(model, "training"):
+        graph = isinstance(model, Graph)
+        raise QuantizationError(
+            f"a module is quantized, or what has a graph, and {'a Graph by itself' if graph else type(model).__name__} "
+            "was given" + (": give the module that was traced" if graph else "")
+        )
+
+
 def require_use(module: Any) -> None:
-    """Raise `QuantizationError` for a model in training, whose normalisations still move."""
+    """Raise `QuantizationError` for a model in training, whose normalisations still move, and for what is none."""
+    require_model(module)
     if module.training:
         raise QuantizationError(
             "Fusion only for eval! Call model.eval() first, or prepare_qat_fx for training"

@@ -7,7 +7,9 @@ from typing import Any
 from workbench.base.errors import QuantizationError
 from workbench.nn import Linear, Module
 from workbench.quantization.attaching import attach_observers
+from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.float_functional import FloatFunctional
+from workbench.quantization.qat.layers import Linear as RoundedLinear
 from workbench.quantization.stubs import DeQuantStub, QuantStub
 
 __all__ = ["MadeOfParts", "parts_of"]
@@ -18,7 +20,7 @@ def parts_of(module: Module) -> list[tuple[str, Any]]:
     return [
         (path, part)
         for path, part in module.named_modules()
-        if type(part) in (Linear, FloatFunctional, QuantStub, DeQuantStub)
+        if type(part) in (Linear, RoundedLinear, FloatFunctional, QuantStub, DeQuantStub)
     ]
 
 
@@ -44,9 +46,13 @@ class MadeOfParts(Module):
         return found
 
     def _observe(self, qconfig: Any) -> None:
-        """Give all parts a qconfig and their observers."""
+        """Give all parts a qconfig and their observers; in training linear ones round their weight."""
         for module in self.modules():
             object.__setattr__(module, "qconfig", qconfig)
+        if self.training and isinstance(qconfig.weight(), FakeQuantizeBase):
+            for path, part in parts_of(self):
+                if type(part) is Linear:
+                    self.set_submodule(path, RoundedLinear.from_float(part))
         for _, part in parts_of(self):
             if not isinstance(part, DeQuantStub):
                 attach_observers(part, isinstance(part, Linear), hook=not isinstance(part, FloatFunctional))

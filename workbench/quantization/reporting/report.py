@@ -191,7 +191,7 @@ def report(
     judge = Judge(batches, simulated.outputs(batches))
     integer = _integer(model, mapping, batches)
     with dispatch.no_grad():
-        made = judge.loss([_first(integer(*batch.arguments)) for batch in batches])
+        made = judge.loss([first_result(integer(*batch.arguments)) for batch in batches])
         whole = judge.loss(simulated.outputs(batches, simulated.everything()))
         values = measure(simulated, batches)
         costs = {
@@ -219,10 +219,6 @@ def _integer(model: Module, mapping: Any, batches: list[Batch]) -> Any:
         for batch in batches:
             prepared(*batch.arguments)
     return convert_fx(prepared)
-
-
-def _first(output: Any) -> Any:
-    return output[0] if isinstance(output, tuple | list) else output
 
 
 def _point(

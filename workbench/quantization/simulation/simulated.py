@@ -266,8 +266,7 @@ class Simulated:
 
     def outputs(self, batches: list[Batch], chosen: Mapping[str, Any] | None = None) -> list[Any]:
         """Return the model's output for each batch; of several results the first."""
-        found = [self.run(batch.arguments, chosen) for batch in batches]
-        return [one if isinstance(one, Value) else one[0] for one in found]
+        return [first_result(self.run(batch.arguments, chosen)) for batch in batches]
 
     def everything(self) -> dict[str, Any]:
         """Return the choice of all parts, each by its own qconfig."""

@@ -166,6 +166,7 @@ function usual(
     comparison: null,
     show_values: false,
     no_values: '',
+    no_detail: '',
     ...more
   };
   return { state, buffers: [floats(histogram(values, detail.observed_low, detail.observed_high, 512))] };
@@ -287,7 +288,17 @@ export const states: Record<string, () => Example> = {
     };
   },
   nothing: () => usual({ observers: [], detail: null, selected: null }),
-  unseen: () => usual({ detail: null }),
+  unseen: () =>
+    usual({
+      detail: null,
+      no_detail: 'This observer has seen no values yet: run a batch through the prepared model.'
+    }),
+  broken: () =>
+    usual({
+      detail: null,
+      no_detail:
+        'This observer has seen no finite value in 3 batches, only 1,536 NaN, and there is no range around those.'
+    }),
   huge: () => {
     const kinds = NAMES.map(row);
     const observers = Array.from({ length: 2000 }, (_, index) => ({

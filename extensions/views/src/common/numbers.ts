@@ -93,7 +93,12 @@ export function percent(fraction: number | null | undefined): string {
 
 /** A ratio in decibels with one decimal. */
 export function decibels(value: number | null | undefined): string {
-  return value === null || value === undefined ? MISSING : `${withMinus(value.toFixed(1))} dB`;
+  if (value === null || value === undefined) {
+    return MISSING;
+  }
+  const text = value.toFixed(1);
+  // What rounds to nothing has no sign.
+  return `${text === '-0.0' ? '0.0' : withMinus(text)} dB`;
 }
 
 /** A change with its sign. */

@@ -40,7 +40,7 @@ export const HISTOGRAM_CSS = `
 .wb-controls { display: flex; flex-wrap: wrap; gap: 6px 8px; align-items: center; }
 .wb-controls .wb-spacer { flex: 1; }
 .wb-together { display: inline-flex; flex-wrap: wrap; gap: 6px; align-items: center; }
-.wb-controls .wb-input-number { width: 70px; }
+.wb-controls .wb-input-number { width: 82px; }
 .wb-menus { display: flex; flex-wrap: wrap; gap: 6px 10px; align-items: center; }
 .wb-compare { display: inline-flex; gap: 2px; align-items: center; }
 .wb-compare [aria-pressed='true'] { background: var(--wb-accent); border-color: var(--wb-accent); color: var(--wb-on-accent, #fff); font-weight: 600; }

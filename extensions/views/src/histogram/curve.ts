@@ -47,9 +47,10 @@ export function drawCurve(
   ];
   const x = new Scale(Math.min(...widths), Math.max(...widths), LEFT, width - RIGHT);
   const least = Math.min(...figures);
-  const most = Math.max(...figures);
+  // Less than a tenth of a decibel is no difference that the axis could name.
+  const most = Math.max(...figures, least + 0.1);
   // A little room above, for the ring around the optimum.
-  const y = new Scale(least, most + (most - least || 1) * 0.12, HEIGHT - BOTTOM, TOP);
+  const y = new Scale(least, most + (most - least) * 0.12, HEIGHT - BOTTOM, TOP);
   const sqnrTicks = ticks(least, most, 3);
   for (const tick of sqnrTicks) {
     svg.append(

@@ -303,7 +303,7 @@ export class DetailPane {
 
   private writeTitle(detail: ObserverDetail, row: ObserverRow | undefined): void {
     const facts = [
-      row?.dims.length ? `[${row.dims.join(' · ')}]` : '',
+      row?.dims.length ? `[${row.dims.join(', ')}]` : '',
       row?.dtype ?? '',
       row?.scheme ?? '',
       `${detail.bits} bit`,

@@ -28,6 +28,8 @@ export const LEFT = 40;
 export const RIGHT = 12;
 export const TOP = 26;
 export const BOTTOM = 34;
+/** Of all bars together, in pixels: twice that of a handle and a little more. */
+const LEAST_WIDTH = 5;
 
 /** Where to draw, and what. */
 export interface Ground {
@@ -140,7 +142,9 @@ function bars(
   const { observed_low: start } = state.detail;
   // Bins narrower than a pixel are joined; the highest of them is drawn.
   const pixels = Math.abs(across.at(start + width) - across.at(start));
-  const group = Math.max(1, Math.floor(1 / Math.max(1e-6, pixels)));
+  const group = Math.max(1, Math.min(counts.length, Math.floor(1 / Math.max(1e-6, pixels))));
+  // Values that are all at one place are seen beside the handle that stands there.
+  const spare = Math.max(0, LEAST_WIDTH - pixels * counts.length) / 2;
   let path = '';
   for (let bin = 0; bin < counts.length; bin += group) {
     let count = 0;
@@ -151,8 +155,8 @@ function bars(
     if (count <= 0 || !taken(middle)) {
       continue;
     }
-    const left = clamp(across.at(start + bin * width), LEFT, across.to);
-    const right = clamp(across.at(start + (bin + group) * width), LEFT, across.to);
+    const left = clamp(across.at(start + bin * width) - spare, LEFT, across.to);
+    const right = clamp(across.at(start + (bin + group) * width) + spare, LEFT, across.to);
     if (right > left) {
       const gap = right - left > 3 ? 0.6 : 0;
       // A bin with anything in it is never invisible.

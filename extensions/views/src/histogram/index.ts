@@ -1,7 +1,7 @@
 import type { Answer, Host, Mount, MountOptions } from '../host';
 import type { HistogramState, HistogramViewEvent, ObserverDetail } from '../protocol';
 import { float32, StateError } from '../common/buffers';
-import { h, replace } from '../common/dom';
+import { h, replace, setText } from '../common/dom';
 import { csv, type Exports } from '../common/exporting';
 import { grouped } from '../common/numbers';
 import { writeCode } from '../common/parts';
@@ -39,9 +39,7 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
         openDiff: () => this.openDiff()
       }
     );
-    this.nothing = this.empty(
-      'This observer has seen no values yet: run a batch through the prepared model.'
-    );
+    this.nothing = this.empty('');
     this.layout = h('div', { class: 'wb-observers' }, this.list.element, this.detail.element, this.nothing);
     this.listeners.add(
       host.onSelect?.(selection => {
@@ -80,6 +78,7 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
     this.list.update(state.observers, state.selected, state.model);
     this.detail.element.hidden = !detail;
     this.nothing.hidden = detail !== null;
+    setText(this.nothing.querySelector('p')!, state.no_detail);
     if (detail) {
       this.detail.accept(state, detail, this.counts, overlayOf(detail, buffers));
     }

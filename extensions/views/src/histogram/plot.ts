@@ -198,8 +198,9 @@ export class RangePlot {
     // Two texts that would meet stand apart.
     const both = Math.abs(this.x.at(range.high) - this.x.at(range.low)) < 96;
     const anchor = both ? (end === 'low' ? 'end' : 'start') : 'middle';
+    const aside = both ? (end === 'low' ? -4 : 4) : 0;
     setAttributes(text, {
-      x: clamp(at, 18, this.x.to - 6),
+      x: clamp(at + aside, 18, this.x.to - 6),
       y: TOP - 13,
       fill: colour,
       'text-anchor': anchor
