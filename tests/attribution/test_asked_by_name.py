@@ -13,7 +13,9 @@ from workbench.attribution import Study, explain
 from workbench.attribution.method_settings import offered, settings_of, takes, takes_layer
 from workbench.attribution.methods import METHODS
 from workbench.attribution.neuron.base import NeuronAttribution
+from workbench.attribution.propagation.composites import COMPOSITES
 from workbench.live.messages import SettingEvent
+from workbench.live.model import Refused
 from workbench.widgets.heatmap import HeatmapModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::workbench.attribution.ConvergenceWarning")
@@ -213,3 +215,126 @@ def test_a_distribution_of_baselines_is_taken_by_name_and_by_class() -> None:
         assert takes(METHODS[name], "baselines") and result.settings["baseline"] == "tensor"
         found = again(result.code, model=model, inputs=x, targets=1, baselines=many, **settings)
         np.testing.assert_array_equal(found.attributions.numpy(), result.attributions.numpy())
+
+
+def backwards(x: Any, mask: Any) -> Any:
+    """Deals nothing out by chance: what is found can be found again."""
+    return wb.where(mask, x.flip(0), x)
+
+
+def only_plus(op: Any, first: bool) -> Any:
+    return COMPOSITES["epsilon_plus"](op, first)
+
+
+class Own(wb.attribution.Saliency):
+    """A method of somebody's own."""
+
+    name = "Own saliency"
+
+
+OWN: list[tuple[Any, dict[str, Any], str]] = [
+    ("feature_permutation", {"perm_func": backwards}, "# Your own: perm_func (backwards)"),
+    ("lrp", {"composite": only_plus}, "# Your own: composite (only_plus)"),
+    ("feature_ablation", {"feature_mask": mask()}, "# Your own: feature_mask (tensor)"),
+    ("deep_lift", {"baselines": wb.zeros(1, 1, 8, 8)}, "# Your own: baselines (tensor)"),
+    (Own, {}, "# Your own: method (Own)"),
+]
+
+
+@pytest.mark.parametrize(("method", "given", "line"), OWN, ids=[one[2].split()[3] for one in OWN])
+def test_code_says_which_variables_are_the_reader_s(method: Any, given: dict[str, Any], line: str) -> None:
+    model, x = net(), images()
+    result = explain(model, x, [0, 1, 2], method, publish=False, **given)
+    for name in given:
+        assert result.settings[name.replace("baselines", "baseline")] == line.partition("(")[2].strip(")")
+        assert f"{name}={name}" in result.code
+    assert result.code.splitlines()[0] == line
+    same(again(result.code, model=model, inputs=x, targets=[0, 1, 2], **{"method": method, **given}), result)
+    assert HeatmapModel(result).snapshot().state.head.code.startswith(line)
+
+
+def test_code_asks_a_method_that_was_made_ready_for_the_same() -> None:
+    model, x = net(), images()
+    ready = wb.attribution.NoiseTunnel(wb.attribution.LRP(model, composite="epsilon_plus"))
+    wb.manual_seed(7)
+    result = explain(model, x, 1, ready, nt_samples=3, stdevs=0.1, publish=False)
+    assert result.code.splitlines()[0] == "# Your own: method (NoiseTunnel)"
+    same(again(result.code, model=model, inputs=x, targets=1, method=ready), result)
+    layer = wb.attribution.LayerLRP(model, "0", composite="epsilon_plus")
+    result = explain(model, x, 1, layer, publish=False)
+    assert "layer=" not in result.code and "composite=" not in result.code, "it has both"
+    same(again(result.code, model=model, inputs=x, targets=1, method=layer), result)
+
+
+def test_no_name_gets_behind_the_line_of_variables() -> None:
+    def perm(x: Any, mask: Any) -> Any:
+        return backwards(x, mask)
+
+    perm.__name__ = "perm\nraise SystemExit\r#" + "x" * 500
+    result = explain(net(), images(), 1, "feature_permutation", perm_func=perm, publish=False)
+    first, second = result.code.splitlines()
+    assert first.startswith("# Your own: perm_func (perm raise SystemExit") and len(first) == 200
+    assert second.startswith("wb.attribution.explain(model")
+
+
+def test_a_view_shows_a_rule_that_was_set_in_python_by_its_name() -> None:
+    view = HeatmapModel(Study(net(), images(), publish=False, method="lrp", composite=only_plus))
+    study = view.study
+    assert study is not None
+
+    def drawn() -> Any:
+        controls = view.snapshot().state.controls
+        assert controls is not None
+        return next(one for one in controls.settings if one.name == "composite")
+
+    assert (drawn().value, drawn().choices[:2]) == ("only_plus", ["only_plus", "epsilon"])
+    view.handle(SettingEvent("setting", "composite", "epsilon"))
+    assert study.wait(60) and (drawn().value, drawn().choices[0]) == ("epsilon", "epsilon")
+
+
+def test_a_neuron_is_also_the_sum_of_several() -> None:
+    model, x = net(), images()
+    view = HeatmapModel(Study(model, x, publish=False, method="neuron_gradient", layer="0"))
+    study = view.study
+    assert study is not None
+    view.handle(SettingEvent("setting", "neuron_selector", "3, 0:2, :"))
+    result = study.wait(60)
+    expected = wb.attribution.NeuronGradient(model, "0").attribute(x[:1], (3, slice(0, 2), slice(None)))
+    np.testing.assert_array_equal(result.attributions.numpy(), expected.numpy())
+    assert result.settings["neuron_selector"] == "(3, 0:2, :)"
+    same(again(study.code(), model=model, inputs=x), result)
+    controls = view.snapshot().state.controls
+    assert controls is not None
+    (typed,) = [one.value for one in controls.settings if one.name == "neuron_selector"]
+    assert typed == "3, 0:2, :", "what is shown can be typed again"
+    for wrong in ("3, x", "1:2:3:4", "3,,4"):
+        with pytest.raises(
+            Refused, match=r"neuron_selector is whole numbers or slices, e\.g\. 3, 0:2, 5; got"
+        ):
+            view.handle(SettingEvent("setting", "neuron_selector", wrong))
+    drawn = HeatmapModel(
+        explain(model, x, None, "neuron_gradient", layer="0", neuron_selector=(3, slice(2), 1))
+    )
+    assert drawn.study is not None and drawn.study.asked.method == "neuron_gradient"
+
+
+def test_a_study_is_asked_by_class_as_by_name() -> None:
+    study = Study(net(), images(), publish=False, method=wb.attribution.LRP)
+    assert study.asked.method == "lrp"
+    study.ask(method=wb.attribution.DeepLift)
+    assert study.wait(60).method == "DeepLift" and study.asked.method == "deep_lift"
+    with pytest.raises(ValueError, match="there is no attribution method 'Own'"):
+        study.ask(method=Own)
+    assert study.asked.method == "deep_lift"
+
+
+@pytest.mark.filterwarnings("error::workbench.attribution.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["integrated_gradients", "layer_integrated_gradients", "deep_lift"])
+def test_slopes_alone_are_not_said_to_miss_a_sum(name: str) -> None:
+    model, x, kind = net(), images(), METHODS[name]
+    layer = {"layer": "0"} if takes_layer(kind) else {}
+    ready = kind(model, *layer.values(), multiply_by_inputs=False)
+    for method, given in ((name, {"multiply_by_inputs": False, **layer}), (ready, {})):
+        result = explain(model, x, 1, method, **given)
+        assert result.delta is None and result.tolerance is None and result.within_tolerance()
+    assert explain(model, x, 1, name, publish=False, **layer).delta is not None

@@ -117,6 +117,8 @@ def test_a_model_in_training_is_warned_of_and_put_back() -> None:
         ),
         (lambda: attention_weights(lambda x: x, 3), TypeError, "inputs are tensors"),
         (lambda: attention_rollout(lambda x: x, Q, residual=2), ValueError, "from 0 to 1, got 2"),
+        (lambda: attention_weights(lambda x: x, rand(0, 2)), wb.DimensionError, "have no samples"),
+        (lambda: attention_rollout(lambda x: x, Q, layers=1), TypeError, r"such as slice\(0, 2\), got 1"),
         (lambda: attention_rollout(lambda x: x, Q, heads="sum"), ValueError, "mean, max, min, not by 'sum'"),
         (
             lambda: attention_rollout(lambda q: F.scaled_dot_product_attention(q, K, V), Q, layers=slice(1, 1)),

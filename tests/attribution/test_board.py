@@ -201,3 +201,42 @@ def test_the_first_row_does_not_pay_for_the_first_run() -> None:
     calls.clear()
     wb.attribution.explain(model, images(), None, "saliency", publish=False)
     assert board.rows[0].standing == "done" and alone == 2 * len(calls)
+
+
+def test_rows_of_one_method_are_numbered_however_they_are_named() -> None:
+    model, x = linear(), images()
+    methods = [Saliency, "saliency", Saliency(model), Saliency(model)]
+    settings = {"saliency #2": {"abs": False}}
+    board = compare(model, x, 1, methods, [], settings=settings, publish=False).wait(60)
+    assert [row.method for row in board.rows] == ["saliency", "saliency #2", "Saliency", "Saliency #2"]
+    assert [row.title for row in board.rows] == ["Saliency", "Saliency #2", "Saliency", "Saliency #2"]
+    first, second = (row.result for row in board.rows[:2])
+    assert first is not None and second is not None
+    np.testing.assert_array_equal(first.attributions.numpy(), abs(second.attributions.numpy()))
+    twice = compare(model, x, 1, [Saliency, "saliency"], [], settings=settings, publish=False).wait(60)
+    assert "methods=['saliency', 'saliency']" in twice.code()
+    again = eval(twice.code(), {"wb": wb, "model": model, "inputs": x, "targets": 1}).wait(60)
+    for one, other in zip(twice.rows, again.rows, strict=True):
+        assert one.result is not None and other.result is not None and one.method == other.method
+        np.testing.assert_array_equal(one.result.attributions.numpy(), other.result.attributions.numpy())
+
+
+def test_settings_of_no_row_are_refused() -> None:
+    with pytest.raises(ValueError, match="there is no row 'salinecy'; did you mean 'saliency'"):
+        compare(linear(), images(), 1, ["saliency"], settings={"salinecy": {"abs": False}})
+
+
+def test_its_code_says_which_variables_are_the_reader_s() -> None:
+    model, x = linear(), images()
+    settings = {"feature_ablation": {"feature_mask": wb.arange(16).reshape(1, 1, 4, 4) // 8}}
+    board = compare(model, x, 1, [Saliency(model), "feature_ablation"], [], settings=settings, publish=False)
+    code, names = (
+        board.wait(60).code(),
+        {"methods": [Saliency(model), "feature_ablation"], "settings": settings},
+    )
+    line = "# Your own: methods (Saliency, FeatureAblation), settings (dict)"
+    assert code.splitlines()[0] == line
+    again = eval(code, {"wb": wb, "model": model, "inputs": x, "targets": 1, **names}).wait(60)
+    for one, other in zip(board.rows, again.rows, strict=True):
+        assert one.result is not None and other.result is not None, again
+        np.testing.assert_array_equal(one.result.attributions.numpy(), other.result.attributions.numpy())

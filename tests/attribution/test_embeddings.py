@@ -10,8 +10,15 @@ import pytest
 import workbench as wb
 from workbench import nn
 from workbench.attribution import (
+    LRP,
+    DeepLift,
+    DeepLiftShap,
     IntegratedGradients,
     InterpretableEmbeddingBase,
+    LayerActivation,
+    LayerDeepLift,
+    LayerDeepLiftShap,
+    LayerLRP,
     TokenReferenceBase,
     configure_interpretable_embedding_layer,
     remove_interpretable_embedding_layer,
@@ -92,3 +99,54 @@ def test_references() -> None:
     found = TokenReferenceBase().generate_reference(2, device="cpu")
     assert found.tolist() == [0, 0] and found.dtype == wb.int64
     assert TokenReferenceBase(3).generate_reference(0).shape == (0,)
+
+
+class Document(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(9, 5)
+        self.hidden, self.relu, self.scores = nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 3)
+
+    def forward(self, words: Any) -> Any:
+        return self.scores(self.relu(self.hidden(self.embedding(words).mean(1))))
+
+
+@pytest.mark.parametrize("layer", ["embedding", "hidden", "relu"])
+def test_a_layer_behind_numbers_of_tokens_is_explained_by_any_method_of_layers(layer: str) -> None:
+    """The model as a function of the layer's value says the same, which has gradients."""
+    wb.manual_seed(0)
+    model, references = Document().eval(), wb.tensor([[0, 0, 0], [4, 4, 4]])
+    names = ["embedding", "hidden", "relu", "scores"]
+    value, before = (LayerActivation(model, layer).attribute(one) for one in (WORDS, references))
+
+    def rest(y: Any) -> Any:
+        for name in names[names.index(layer) + 1 :]:
+            y = getattr(model, name)(y.mean(1) if y.ndim == 3 else y)
+        return y
+
+    for found, expected in [
+        (
+            LayerDeepLift(model, layer).attribute(WORDS, references, target=1),
+            DeepLift(rest).attribute(value, before, target=1),
+        ),
+        (
+            LayerDeepLiftShap(model, layer).attribute(WORDS, references, target=1),
+            DeepLiftShap(rest).attribute(value, before, target=1),
+        ),
+        (LayerLRP(model, layer).attribute(WORDS, target=1), LRP(rest).attribute(value, target=1)),
+    ]:
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-4, atol=1e-6)
+    _, delta = LayerDeepLift(model, layer).attribute(
+        WORDS, references, target=1, return_convergence_delta=True
+    )
+    assert float(delta.abs().max()) < 1e-5
+
+
+def test_numbers_of_tokens_have_no_attributions_of_their_own() -> None:
+    model = Document().eval()
+    with pytest.raises(wb.DTypeError, match="explain what is looked up by them instead"):
+        DeepLift(model).attribute(WORDS, target=1)
+    with pytest.raises(
+        wb.DTypeError, match="'embedding' has int64 values, which have no gradients; take what it"
+    ):
+        LayerDeepLift(model, "embedding").attribute(WORDS, target=1, attribute_to_layer_input=True)

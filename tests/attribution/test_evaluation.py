@@ -16,15 +16,16 @@ from workbench.attribution import (
     IntegratedGradients,
     InterruptedWarning,
     LayerGradCam,
+    LayerIntegratedGradients,
     NoiseTunnel,
     Saliency,
     TrainingModeWarning,
     explain,
 )
 from workbench.attribution.arguments import ask
+from workbench.attribution.behind import modules_behind
 from workbench.attribution.evaluation import Evaluation
 from workbench.attribution.measuring import memory_limit, size_text
-from workbench.attribution.modes import modules_behind
 from workbench.base import events
 from workbench.models import DigitsNet
 
@@ -218,7 +219,7 @@ def test_explain_takes_a_method_with_another_inside() -> None:
     model, x = DigitsNet().eval(), images()
     wb.manual_seed(0)
     result = explain(model, x, 3, method=NoiseTunnel(InputXGradient(model)), nt_samples=4, stdevs=0.1)
-    assert result.method == "Noise Tunnel" and result.attributions.names == x.names and result.code == ""
+    assert result.method == "Noise Tunnel" and result.attributions.names == x.names
     named = explain(model, x, 3, method="smooth_grad", nt_samples=2)
     assert named.attributions.shape == x.shape
 
@@ -239,3 +240,20 @@ def test_a_noise_tunnel_that_is_stopped_answers_with_the_copies_that_are_done() 
     assert method.interrupted and sum(seen) <= 512
     assert method.attribute(wb.ones(2, 2), nt_samples=4, abs=False).tolist() == [[2, -3], [2, -3]]
     assert not method.interrupted
+
+
+def test_slopes_that_are_not_multiplied_are_not_said_to_miss_a_sum() -> None:
+    model, x = DigitsNet().eval(), images()
+    for method in (
+        IntegratedGradients(model, multiply_by_inputs=False),
+        LayerIntegratedGradients(model, "conv1", multiply_by_inputs=False),
+    ):
+        method.attribute(x, target=1, n_steps=2)  # a warning would be an error
+
+
+@pytest.mark.parametrize(("steps", "wrong"), [(2, 2.0), (1, True)])
+def test_a_number_of_steps_is_refused_whatever_was_asked_before(steps: int, wrong: Any) -> None:
+    method = IntegratedGradients(lambda x: x.sum(1))
+    method.attribute(wb.ones(1, 2), n_steps=steps)
+    with pytest.raises(TypeError, match="n_steps is a whole number, got"):
+        method.attribute(wb.ones(1, 2), n_steps=wrong)

@@ -251,12 +251,16 @@ def test_pictures() -> None:
         ({"target": ""}, ValueError, "nothing to explain"),
         ({"target": "c", "gen_args": {}}, ValueError, "give either"),
         ({"gen_args": {"temperature": 1}}, ValueError, "max_new_tokens alone, not 'temperature'"),
-        ({"target": "c", "num_trials": 0}, ValueError, "at least 1, got 0"),
+        ({"target": "c", "num_trials": 0}, ValueError, "num_trials is 1 or more, got 0"),
+        ({"target": "c", "num_trials": 1.5}, TypeError, "num_trials is a whole number, got 1.5"),
+        ({"target": [2, -1]}, ValueError, "0 or more, the target has -1"),
+        ({"gen_args": {"max_new_tokens": 0}}, ValueError, "wrote no token after the prompt"),
+        ({"inp": "a b", "target": "c"}, TypeError, r"TextTokenInput\(text, tokenizer\).*got str"),
     ],
 )
 def test_refusals(model: Writer, change: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        LLMAttribution(LeaveOut(model), WORDS).attribute(TextTokenInput("a b", WORDS), **change)
+        LLMAttribution(LeaveOut(model), WORDS).attribute(**{"inp": TextTokenInput("a b", WORDS), **change})
 
 
 def test_what_is_no_method_or_no_writer() -> None:

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.attribution import LayerActivation
-from workbench.attribution.layers import LayerForward, NeuronForward, find_layer
+from workbench import attribution
+from workbench.attribution import IntegratedGradients, LayerActivation, Saliency
+from workbench.attribution.layer_values import LayerForward
+from workbench.attribution.layers import find_layer
+from workbench.attribution.neuron.forward import NeuronForward
 from workbench.models import DigitsNet
 
 
@@ -75,6 +78,18 @@ def test_what_changes_in_place_behind_a_layer_does_not_change_what_was_taken() -
     assert found.numpy().min() < 0
     with wb.no_grad():
         np.testing.assert_array_equal(found.numpy(), model[0](x).numpy())
+
+
+@pytest.mark.parametrize("kind", ["LayerIntegratedGradients", "LayerFeatureAblation", "LayerDeepLift"])
+def test_a_layer_in_front_of_a_change_in_place(kind: str) -> None:
+    x, first, last = wb.rand(2, 4), wb.nn.Linear(4, 5), wb.nn.Linear(5, 2)
+    aside, in_place = (
+        wb.nn.Sequential(first, wb.nn.LeakyReLU(inplace=inside), last).eval() for inside in (False, True)
+    )
+    expected, found = (
+        getattr(attribution, kind)(model, "0").attribute(x, target=1) for model in (aside, in_place)
+    )
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-5)
 
 
 def test_a_list_of_layers_and_a_layer_of_a_tuple() -> None:
@@ -169,3 +184,53 @@ def test_neurons_that_are_not_there(selector: Any, error: type[Exception], words
     model = twice()
     with pytest.raises(error, match=words):
         NeuronForward("Example", model, find_layer("Example", model, "0"), selector)(wb.rand(3, 4))
+
+
+@pytest.mark.parametrize(
+    "kind", ["LayerIntegratedGradients", "LayerActivation", "NeuronGradient", "LayerLRP"]
+)
+def test_a_layer_may_be_chosen_later(kind: str) -> None:
+    model, x = twice(), wb.rand(2, 4)
+    method = getattr(attribution, kind)(model, None)
+    asked = (0,) if kind == "NeuronGradient" else ()
+    with pytest.raises(ValueError, match=f"{kind}: no layer is chosen yet: set its layer to a module of the"):
+        method.attribute(x, *asked)
+    assert method.on(model).layer is None
+    method.layer = "0"
+    target = {} if kind in ("NeuronGradient", "LayerActivation") else {"target": 1}
+    expected = getattr(attribution, kind)(model, "0").attribute(x, *asked, **target)
+    assert method.attribute(x, *asked, **target).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "selector", [[1, 2, 3], (-3, -4, -3), (1, slice(2, 3), 3), lambda value: value[:, 1, 2, 3]]
+)
+@pytest.mark.parametrize("kind", ["NeuronGradient", "NeuronDeepLift", "NeuronFeatureAblation"])
+def test_one_neuron_in_several_words(kind: str, selector: Any) -> None:
+    model, x = wb.nn.Sequential(wb.nn.Conv2d(1, 4, 3, padding=1), wb.nn.ReLU()).eval(), wb.rand(2, 1, 6, 6)
+    method = getattr(attribution, kind)(model, "0")
+    expected = method.attribute(x, (1, 2, 3))
+    np.testing.assert_allclose(method.attribute(x, selector).numpy(), expected.numpy(), rtol=1e-5)
+
+
+def test_modules_and_tensors_of_another_library_are_refused_with_what_helps() -> None:
+    """As they look from outside: PyTorch need not be there."""
+    theirs = type("Module", (), {"__module__": "torch.nn.modules.module", "forward": lambda self, x: x})
+    model: Any = type("Net", (theirs,), {"__call__": lambda self, x: x})()
+    tensor: Any = type("Tensor", (), {"__module__": "torch"})()
+    makes = r"wb.interop.torch.from_module\(module\) makes one of it that runs here"
+    for forward in (model, model.forward):
+        with pytest.raises(TypeError, match=f"Saliency: the model, a .*, does not run here; .*{makes}"):
+            Saliency(forward)
+    with pytest.raises(TypeError, match=f"a layer is a module, .* got Net; .*{makes}"):
+        LayerActivation(twice(), model)
+    copies = r"torch.Tensor; it is PyTorch's own, of another library: .* wb.tensor\(x\) copies it"
+    x, method = wb.rand(2, 4), IntegratedGradients(twice())
+    for words, call in {
+        "input 0 is a": lambda: method.attribute(tensor, target=0),
+        "a baseline is a number or a tensor, got": lambda: method.attribute(x, tensor, target=0),
+        "the target is a": lambda: method.attribute(x, target=tensor),
+        "the model must return a tensor, it returned": lambda: Saliency(lambda x: tensor).attribute(x),
+    }.items():
+        with pytest.raises(TypeError, match=f"{words} {copies}"):
+            call()

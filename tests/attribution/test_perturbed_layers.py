@@ -128,6 +128,29 @@ def test_loaders_that_cannot_be(options: Any, error: type[Exception], words: str
         DataLoaderAttribution(FeatureAblation(lambda x: x.sum(1))).attribute(loader(), **options)
 
 
+@pytest.mark.parametrize(
+    ("batches", "error", "words"),
+    [
+        (iter([wb.ones(1, 2)]), TypeError, "is gone through many times; a list_iterator cannot be"),
+        (3, TypeError, "a int cannot be"),
+        ([wb.ones(1, 2), wb.ones(1, 3)], wb.DimensionError, r"of \[2\] values a sample, .* shape \[1, 3\]"),
+        ([wb.ones(1, 2), wb.ones(1, 2, 1)], wb.DimensionError, r"a batch has shape \[1, 2, 1\]"),
+        ([(wb.ones(1, 2),), (wb.ones(1, 2), 3)], wb.DimensionError, "the first batch has 1 entries, another 2"),
+    ],
+)  # fmt: skip
+def test_batches_that_do_not_go_together(batches: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        DataLoaderAttribution(FeatureAblation(lambda x: x.sum(1))).attribute(batches)
+
+
+def test_batches_of_different_lengths_share_features_of_size_1() -> None:
+    method = DataLoaderAttribution(FeatureAblation(lambda x: x.sum(1)))
+    whole = method.attribute(
+        [wb.ones(2, 2), wb.ones(1, 3)], feature_mask=wb.zeros(1, 1).long(), return_input_shape=False
+    )
+    assert whole.tolist() == [[2.0], [2.0], [3.0]]
+
+
 def test_only_ablation_goes_through_loaders() -> None:
     with pytest.raises(TypeError, match="not for a Occlusion; give FeatureAblation"):
         DataLoaderAttribution(Occlusion(lambda x: x))  # type: ignore[arg-type]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -126,7 +128,7 @@ def test_a_module_in_training_is_not_touched() -> None:
     [
         ({"model": "int8"}, "there is no model 'int8'"),
         ({"method": "saliancy"}, "did you mean 'saliency'"),
-        ({"layer": "9"}, "there is no layer '9'"),
+        ({"layer": "9"}, "the model has no layer '9'"),
         ({"settings": {"steps": 3}}, "IntegratedGradients has no setting 'steps'"),
         ({"samples": [9]}, "the samples are 0 to 2; got \\[9\\]"),
         ({"target": "given"}, "no targets were given"),
@@ -173,3 +175,53 @@ def test_settings_are_read_as_they_are_typed() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             setting.parse(text)
+
+
+def test_questions_are_told_apart_by_whose_mask_it_is() -> None:
+    one, two = wb.tensor([[0, 0, 1, 1]]), wb.tensor([[0, 1, 0, 1]])
+    entered, gate, slow = threading.Event(), threading.Event(), False
+
+    def model(x: Any) -> Any:
+        if slow:
+            entered.set()
+            gate.wait(30)
+        return x.sum([1])
+
+    made = Study(model, wb.rand(3, 4), publish=False, method="feature_ablation", feature_mask=one)
+    first = made.wait(30)
+    slow = True
+    made.ask(settings={"feature_mask": two})
+    assert entered.wait(30)
+    # What is known takes the place of what goes on, and its end says nothing about it.
+    made.ask(settings={"feature_mask": one})
+    gate.set()
+    assert made.wait(30) is first and made.failure == "" and dict(made.asked.settings)["feature_mask"] is one
+
+
+def test_settings_without_a_hash_are_asked_like_others() -> None:
+    made = study(method="feature_ablation", perturbations_per_eval=2)
+    asked = replace(made.asked, settings=(("places", [1, slice(2)]),))
+    assert asked == replace(asked, settings=(("places", [1, slice(2)]),)) and len({asked, made.asked}) == 2
+    assert asked != replace(asked, settings=(("places", [1, slice(3)]),)) and asked != "places"
+    made = study(method="occlusion", sliding_window_shapes=[1, 2, 2])
+    with pytest.raises(RuntimeError, match=r"sliding_window_shapes=\[1, 2, 2\] is not one tuple of sizes"):
+        made.wait(30)
+
+
+@pytest.mark.parametrize("kind", ["traced", "scripted", "followed", "opened"])
+def test_every_layer_that_is_offered_of_a_graph_is_explained(kind: str, tmp_path: Path) -> None:
+    model, x = net(), wb.rand(2, 1, 8, 8)
+    wb.onnx.save(model, tmp_path / "model.onnx", x)
+    ways: dict[str, Any] = {
+        "traced": lambda: wb.jit.trace(model, x),
+        "scripted": lambda: wb.jit.script(model),
+        "followed": lambda: wb.graph.trace(model, x),
+        "opened": lambda: wb.onnx.load(tmp_path / "model.onnx"),
+    }
+    made = Study(ways[kind](), x, publish=False, method="layer_activation")
+    assert len(made.layers()) == 4
+    for name in made.layers():
+        made.ask(layer=name)
+        assert made.wait(60).settings["layer"] == name
+    with pytest.raises(ValueError, match="the model has no layer 'convv'"):
+        made.ask(layer="convv")

@@ -102,5 +102,11 @@ def test_tokens_as_a_figure() -> None:
     assert first[2] > first[0] and last[0] > last[2], "blue against, orange for"
     figure.savefig(io.BytesIO(), format="png")
     assert len(visualization.draw_tokens(["a"], [0.0])[1].texts) == 1
+    with pytest.raises(ValueError, match="1 of 2 attributions are not finite"):
+        visualization.draw_tokens(["a", "b"], [1.0, np.nan])
+    with pytest.raises(ValueError, match="1 of 2 attributions are not finite"):
+        visualization.draw_token_matrix([[1.0, np.inf]], ["a", "b"], ["c"])
+    with pytest.raises(ValueError, match="1 of 2 attributions are not finite"):
+        visualization.draw_token_bars([1.0, np.nan], ["a", "b"])
     with pytest.raises(wb.DimensionError, match="2 tokens and 1 attributions"):
         visualization.draw_tokens(["a", "b"], [1.0])

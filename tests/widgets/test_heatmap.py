@@ -188,7 +188,7 @@ def test_what_cannot_be_asked_is_refused_in_words_and_the_picture_stays() -> Non
     before = state(model)
     for event, words in (
         (ask_event(method="magic"), "there is no attribution method 'magic'"),
-        (ask_event(layer="conv9"), "there is no layer 'conv9'"),
+        (ask_event(layer="conv9"), "IntegratedGradients: the model has no layer 'conv9'"),
         (ask_event(target="seven"), "a target is a class's number, 'predicted' or 'true'; got 'seven'"),
         (SettingEvent("setting", "n_steps", "many"), "n_steps is a whole number; got 'many'"),
         (SettingEvent("setting", "steps", "3"), "there is no setting 'steps'"),

@@ -19,6 +19,7 @@ from workbench.attribution.base import (
 )
 from workbench.attribution.board import Board, compare
 from workbench.attribution.deep_lift import DeepLift, DeepLiftShap
+from workbench.attribution.doubts import DoubtfulWarning
 from workbench.attribution.embeddings import (
     EmbeddingWarning,
     InterpretableEmbeddingBase,
@@ -138,6 +139,7 @@ __all__ = [
     "ZPlusRule",
     "DeepLiftShap",
     "DetectionScores",
+    "DoubtfulWarning",
     "EmbeddingWarning",
     "FeatureAblation",
     "FeatureMaskWarning",

@@ -12,6 +12,7 @@ import numpy as np
 from workbench.attribution.target import Target, parse_target
 from workbench.base.dims import near_miss, unify_names
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.foreign import told
 from workbench.core.value import dims_of, new
 from workbench.tensor import Tensor
 from workbench.tensor.interchange import plain
@@ -172,8 +173,8 @@ def _called(baselines: Any, inputs: Any) -> Any:
 def _check_input(method: str, value: Any, position: int, any_type: bool) -> Tensor:
     if not isinstance(value, Tensor):
         raise TypeError(
-            f"{method}: inputs are tensors, input {position} is a {type(value).__name__}; "
-            "wb.tensor(...) or wb.from_numpy(...) makes one"
+            f"{method}: inputs are tensors, input {position} is a "
+            + told(value, "wb.tensor(...) or wb.from_numpy(...) makes one")
         )
     if value.is_quantized or (value.dtype.kind not in "biuf" if any_type else value.dtype.kind != "f"):
         raise DTypeError(
@@ -228,7 +229,8 @@ def _baseline(method: str, value: Tensor, baseline: Any, distribution: bool) -> 
         return _as_type(method, np.full((1,) * value.ndim, baseline), dtype)
     if not isinstance(baseline, Tensor):
         raise TypeError(
-            f"{method}: a baseline is a number or a tensor, got {type(baseline).__name__}; wb.from_numpy(...) makes one"
+            f"{method}: a baseline is a number or a tensor, got "
+            + told(baseline, "wb.from_numpy(...) makes one")
         )
     operands = (dims_of(value).operand("inputs"), dims_of(baseline).operand("baselines"))
     fits = baseline.ndim == value.ndim and all(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -9,6 +10,7 @@ from typing import Any, Literal, get_args
 from workbench.attribution.method_settings import settings_of
 from workbench.attribution.methods import METHODS
 from workbench.attribution.result import AttributionResult
+from workbench.attribution.wording import is_plain
 from workbench.base.dims import near_miss
 
 __all__ = ["Ask", "Baseline", "Shown", "Target", "check_ask"]
@@ -18,9 +20,9 @@ Baseline = Literal["zeros", "mean", "given"]
 """Zeros, the mean of all the study's samples, or what the study was given."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ask:
-    """What is asked of a study."""
+    """What is asked of a study; two are equal if they ask the same, of a tensor or a function if it is the same one."""
 
     model: str
     """One of its models, by name."""
@@ -39,6 +41,21 @@ class Ask:
     baseline: Baseline = "zeros"
     """From where a method starts that starts somewhere; a study that was given baselines has these, too."""
 
+    @functools.cached_property
+    def _key(self) -> tuple[Any, ...]:
+        # Lists have no hash, slices none before Python 3.12, and tensors are compared number by number.
+        settings = frozenset(
+            (name, repr(value) if is_plain(value) else id(value)) for name, value in self.settings
+        )
+        others = (self.model, self.method, self.target, self.layer, self.other, self.samples, self.baseline)
+        return (settings, *others)
+
+    def __eq__(self, other: object) -> bool:
+        return self._key == other._key if isinstance(other, Ask) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -54,8 +71,8 @@ class Shown:
     """Why the other model has no answer."""
 
 
-def check_ask(asked: Ask, *, models: Collection[str], samples: int, layers: Collection[str] | None) -> None:
-    """Raise ValueError where there is no such model, method, setting, sample or layer."""
+def check_ask(asked: Ask, *, models: Collection[str], samples: int) -> None:
+    """Raise ValueError where there is no such model, method, setting, baseline or sample."""
     for name in (asked.model, *([] if asked.other is None else [asked.other])):
         if name not in models:
             raise ValueError(_missing("model", name, models))
@@ -71,8 +88,6 @@ def check_ask(asked: Ask, *, models: Collection[str], samples: int, layers: Coll
         raise ValueError(f"the samples are 0 to {samples - 1:,}; got {list(asked.samples)[:5]}")
     if asked.baseline not in get_args(Baseline):
         raise ValueError(_missing("baseline", asked.baseline, get_args(Baseline)))
-    if asked.layer is not None and layers is not None and asked.layer not in layers:
-        raise ValueError(_missing("layer", asked.layer, layers))
 
 
 def _missing(what: str, name: object, known: Collection[str]) -> str:

@@ -132,7 +132,12 @@ def _samples(given: tuple[Any, ...]) -> int:
     first = next((one for one in given if isinstance(one, Tensor) and one.ndim), None)
     if first is None:
         raise TypeError("attention_weights: inputs are tensors with samples along a dim")
-    return first.shape[first.names.index("N") if "N" in first.names else 0]
+    samples = first.shape[first.names.index("N") if "N" in first.names else 0]
+    if samples == 0:
+        raise DimensionError(
+            "the inputs have no samples, so that nothing is looked at", op="attention_weights"
+        )
+    return samples
 
 
 def _by_head(weights: Array, samples: int) -> Array:
@@ -166,6 +171,7 @@ def attention_rollout(
     Source: Abnar, Zuidema: Quantifying Attention Flow in Transformers (2020).
 
     Raises:
+        TypeError: `layers` is no slice.
         ValueError: the model ran no attention, or a setting is impossible.
         DimensionError: layers look at other tokens than their own, as a decoder's at an encoder's.
 
@@ -181,6 +187,8 @@ def attention_rollout(
         raise ValueError(
             f"attention_rollout: heads are joined by {', '.join(get_args(Heads))}, not by {heads!r}"
         )
+    if not isinstance(layers, slice):
+        raise TypeError(f"attention_rollout: layers is a slice of them, such as slice(0, 2), got {layers!r}")
     every = attention_weights(forward, inputs, additional_forward_args)
     chosen = [one.numpy() for one in every[layers]]
     if not chosen:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from workbench.attribution.arguments import Over, Question, ask, summed
+from workbench.attribution.doubts import DoubtfulWarning, flat_at, not_finite
 from workbench.attribution.evaluation import Evaluation, Forecast, forecasting
 from workbench.attribution.modes import evaluating, outside
+from workbench.base.foreign import mending_module
 from workbench.core.stack import parameters_fixed
 from workbench.core.value import new
+from workbench.nn import Module
 from workbench.tensor import Tensor
 from workbench.tensor.interchange import plain
 
@@ -71,6 +74,8 @@ class Answer:
     """For a list of layers, how many of the attributions are of each; None for one layer or the inputs."""
     draw_deltas: Array | None = None
     """float64 [N · draws]: the delta of each draw, sample by sample, where a method draws."""
+    doubts: tuple[str, ...] = ()
+    """What else a reader has to know, see `workbench.attribution.doubts`."""
 
 
 class Attribution:
@@ -86,7 +91,7 @@ class Attribution:
     known to views and boards by nothing else.
 
     Raises:
-        TypeError: `forward_func` cannot be called.
+        TypeError: `forward_func` cannot be called, or is a module of another library.
     """
 
     name: ClassVar[str]
@@ -107,10 +112,17 @@ class Attribution:
                 f"{type(self).__name__}: forward is a module or a function, a {type(forward_func).__name__} cannot be "
                 "called"
             )
+        if mending := mending_module(forward_func):
+            raise TypeError(
+                f"{type(self).__name__}: the model, a {type(forward_func).__name__}, does not run here; {mending}"
+            )
         self.forward_func = forward_func
         self._running: list[Evaluation] = []
+        self._ending = False
         self.interrupted = False
         """Whether the last run was ended before its last row."""
+        self.progress = 1.0
+        """Which share of its rows the last run has done."""
 
     @property
     def forward(self) -> Callable[..., Any]:
@@ -141,12 +153,17 @@ class Attribution:
             ValueError: inputs or baselines hold NaN or infinite values, or gradients came out so.
         """
         check_finite(question)
-        self.interrupted = False
+        self.interrupted = self._ending = False
         try:
-            with evaluating(self.forward):
+            # What is not finite is said below, of the attributions.
+            with (
+                np.errstate(invalid="ignore", over="ignore"),
+                evaluating(self.forward, self._named_modules()),
+            ):
                 found = self._compute(question, **settings)
-            self.interrupted = found.interrupted
-            return found
+                doubts = self._doubts(question, found)
+            self.interrupted, self.progress = found.interrupted, found.progress
+            return replace(found, doubts=doubts) if doubts else found
         finally:
             self._running.clear()
 
@@ -160,6 +177,9 @@ class Attribution:
     ) -> Evaluation:
         """Return how the rows of a question go through the model (or another `forward`), which `stop` ends."""
         made = Evaluation(question, forward or self.forward, memory, internal_batch_size, show_progress)
+        if self._ending:
+            # It was asked for while something was still being made ready.
+            made.stop()
         self._running.append(made)
         return made
 
@@ -171,6 +191,7 @@ class Attribution:
 
     def stop(self) -> None:
         """End what runs after its current batch, from another thread; the run answers with what it has so far."""
+        self._ending = True
         for one in list(self._running):
             one.stop()
 
@@ -183,7 +204,9 @@ class Attribution:
         44
         """
         with forecasting() as planned, warnings.catch_warnings():
+            # Of a few rows nobody reads the attributions.
             warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", DoubtfulWarning)
             self.attribute(*arguments, **settings)
         return Forecast(
             sum(one.rows for one in planned),
@@ -244,6 +267,15 @@ class Attribution:
         assert delta is not None
         return found, new(delta)
 
+    def _named_modules(self) -> list[Module]:
+        """Return modules that the model runs whether or not its code names them: those whose layers are explained."""
+        return []
+
+    def _doubts(self, question: Question, answer: Answer) -> tuple[str, ...]:
+        """Return what a reader of an answer has to know."""
+        words = not_finite(answer.attributions)
+        return (words,) if words else ()
+
     def _compute(self, question: Question, **settings: Any) -> Answer:
         """Return the answer to a checked question; the model is in evaluation mode."""
         raise TypeError(
@@ -258,10 +290,25 @@ class GradientAttribution(Attribution):
     constants.
     """
 
+    reads_slopes: ClassVar[bool] = True
+    """Whether it asks for slopes and for nothing else: where there is none it has nothing to say."""
+
     def answer(self, question: Question, **settings: Any) -> Answer:
         """Return the answer to a checked question; raises as `Attribution.answer` does."""
         with parameters_fixed():
             return super().answer(question, **settings)
+
+    def _doubts(self, question: Question, answer: Answer) -> tuple[str, ...]:
+        doubts = super()._doubts(question, answer)
+        # Of a layer or a neuron another way is asked about; an end leaves rows at zero that were not asked.
+        if not self.reads_slopes or answer.names is not None or answer.interrupted or hasattr(self, "layer"):
+            return doubts
+        nothing = ~np.logical_or.reduce(
+            [one.reshape(len(one), -1).any(axis=1) for one in answer.attributions]
+        )
+        if nothing.any() and (words := flat_at(self.forward, question, int(nothing.argmax()))):
+            return (*doubts, words)
+        return doubts
 
 
 class PerturbationAttribution(Attribution):
@@ -307,6 +354,8 @@ def warn_of(method: str, answer: Answer, delta: bool = True) -> None:
             stacklevel=outside(),
         )
         return  # the delta is that of what is missing
+    for doubt in answer.doubts:
+        warnings.warn(f"{method}: {doubt}", DoubtfulWarning, stacklevel=outside())
     if not delta or answer.delta is None or answer.tolerance is None:
         return
     known = np.isfinite(answer.delta)
@@ -322,7 +371,9 @@ def warn_of(method: str, answer: Answer, delta: bool = True) -> None:
     if over:
         warnings.warn(
             f"{method}: the attributions of {over} of {len(known)} samples do not add up to the output's "
-            f"change, off by up to {sizes.max():.3g}; take more steps, e.g. n_steps=200",
+            f"change, off by up to {sizes.max():.3g}"
+            # What has no slope, or is not finite, no steps bring together.
+            + ("" if answer.doubts else "; take more steps, e.g. n_steps=200"),
             ConvergenceWarning,
             stacklevel=outside(),
         )

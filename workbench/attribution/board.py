@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -12,29 +12,22 @@ import numpy as np
 
 from workbench.attribution.background import Runs, Stopped, attempt, own_copy
 from workbench.attribution.base import Attribution
+from workbench.attribution.board_methods import Method, by_key, check_known, fitting, title_of
 from workbench.attribution.explain import explain
-from workbench.attribution.method_settings import offered, takes, takes_layer, written
-from workbench.attribution.methods import METHODS
+from workbench.attribution.method_settings import takes, takes_layer
+from workbench.attribution.methods import name_of
 from workbench.attribution.metrics.measures import MEASURES, Judged, measure
-from workbench.attribution.neuron.base import NeuronAttribution
 from workbench.attribution.result import AttributionResult
+from workbench.attribution.wording import with_own, written
 from workbench.base import events, renderer_lookup
-from workbench.base.dims import near_miss
 from workbench.base.listeners import Listeners
 
 __all__ = ["Board", "Column", "Figure", "Row", "compare"]
-
-Method = str | type[Attribution] | Attribution
-"""The name of a method, its class, or one that is made ready."""
 
 Standing = Literal["waiting", "running", "done", "refused", "stopped"]
 
 USUAL = ("deletion", "insertion", "infidelity", "sensitivity")
 """The measures that are asked unless others are."""
-
-
-COSTLY = ("shapley_values", "shapley_value_sampling", "feature_permutation", "layer_feature_permutation")
-"""Methods that take long for every pixel, or several samples at least: they are compared where they are named."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +78,10 @@ class Board:
     It works in a thread of its own, on a copy of the model; rows are there as soon as they are done, and `wait` waits
     for all. `measures` are names of `workbench.attribution.metrics.MEASURES`; figures are means over the samples, delta
     and time come with each method. A method that refuses the model stays as a row that says why. `settings` are those
-    of methods, by method and name: ``{"integrated_gradients": {"n_steps": 200}}``.
+    of methods, by row and name: ``{"integrated_gradients": {"n_steps": 200}}``; a method's second row is ``"… #2"``.
 
     Raises:
-        ValueError: there is no such method or measure.
+        ValueError: there is no such method or measure, or no row for some settings.
         TypeError: something is no method.
 
     >>> import workbench as wb
@@ -114,9 +107,11 @@ class Board:
         title: str = "",
         publish: bool = True,
     ) -> None:
-        self._methods = _by_key(_fitting(layer) if methods is None else methods)
+        self._methods = by_key(fitting(layer) if methods is None else methods)
         for name in measures:
-            _check_known("measure", name, MEASURES)
+            check_known("measure", name, MEASURES)
+        for name in settings or {}:
+            check_known("row", name, self._methods)
         self.model, self.inputs, self.targets, self.layer = model, inputs, targets, layer
         self.baselines, self.additional_forward_args = baselines, additional_forward_args
         self.class_names = class_names
@@ -131,10 +126,7 @@ class Board:
             DELTA,
             TIME,
         )
-        self.rows = [
-            Row(key, key if isinstance(one, Attribution) else one.get_name())
-            for key, one in self._methods.items()
-        ]
+        self.rows = [Row(key, title_of(key, one)) for key, one in self._methods.items()]
         self._runs = Runs(self._tell)
         self._listeners: Listeners[[]] = Listeners()
         self._ended = threading.Event()
@@ -213,18 +205,20 @@ class Board:
     def code(self) -> str:
         """Return Python that makes the same board."""
         parts = ["model", "inputs", *(["targets"] if self.targets is not None else [])]
-        # What is no name is made by other lines: the reader has it.
-        named = all(key in METHODS for key in self._methods)
-        parts += [f"methods={list(self._methods)!r}" if named else "methods=methods"]
-        given = {
+        # Names alone can be written; what else is compared is the reader's.
+        methods = list(self._methods.values())
+        names = [name_of(one) for one in methods]
+        given: dict[str, Any] = {
+            "methods": methods if None in names else names,
             "metrics": list(self.measures),
             "layer": self.layer,
             "baselines": self.baselines,
             "additional_forward_args": self.additional_forward_args,
             "settings": self.settings or None,
         }
-        parts += [f"{name}={written(name, value)}" for name, value in given.items() if value is not None]
-        return f"wb.attribution.compare({', '.join(parts)})"
+        given = {name: value for name, value in given.items() if value is not None}
+        parts += [f"{name}={written(name, value)}" for name, value in given.items()]
+        return with_own(f"wb.attribution.compare({', '.join(parts)})", given)
 
     def __repr__(self) -> str:
         best = {one.name: self.best(one.name) for one in self.columns}
@@ -376,45 +370,6 @@ def compare(
     True
     """
     return Board(model, inputs, targets, methods, metrics, **more)
-
-
-def _fitting(layer: str | None) -> list[str]:
-    return [
-        name
-        for name, kind in METHODS.items()
-        if name not in COSTLY
-        and offered(kind)
-        and (layer is not None or not takes_layer(kind))
-        # What a neuron says is another question than what the output says.
-        and not issubclass(kind, NeuronAttribution)
-    ]
-
-
-def _by_key(methods: Sequence[Method]) -> dict[str, type[Attribution] | Attribution]:
-    """Return methods by what their rows are called: by name, or by what their class is called, numbered if need be."""
-    found: dict[str, type[Attribution] | Attribution] = {}
-    for one in methods:
-        if isinstance(one, str):
-            _check_known("method", one, METHODS)
-            found[one] = METHODS[one]
-            continue
-        kind: Any = type(one) if isinstance(one, Attribution) else one
-        if not (isinstance(kind, type) and issubclass(kind, Attribution)):
-            raise TypeError(
-                f"a method is the name of one ({', '.join(list(METHODS)[:4])}, …), its class, or one made ready; "
-                f"got {type(one).__name__}"
-            )
-        name = next((key for key, value in METHODS.items() if value is one), kind.get_name())
-        count = sum(key == name or key.startswith(f"{name} #") for key in found)
-        found[f"{name} #{count + 1}" if count else name] = one
-    return found
-
-
-def _check_known(what: str, name: str, known: Mapping[str, Any]) -> None:
-    if name not in known:
-        near = near_miss(name, list(known))
-        hint = f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"
-        raise ValueError(f"there is no {what} {name!r}; {hint}")
 
 
 def _delta(result: AttributionResult) -> Figure:

@@ -23,8 +23,8 @@ def check_count(method: str, name: str, value: object, least: int = 1) -> int:
     return int(value)
 
 
-def check_number(method: str, name: str, value: object) -> float:
-    """Return a finite number of 0 or more.
+def check_number(method: str, name: str, value: object, negative: str = "") -> float:
+    """Return a finite number of 0 or more; `negative` says in the error what else would do what a negative one might.
 
     Raises:
         TypeError: it is no number.
@@ -33,6 +33,6 @@ def check_number(method: str, name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise TypeError(f"{method}: {name} is a number, got {type(value).__name__}")
     if not (value >= 0 and math.isfinite(value)):
-        hint = "; targeted=True goes the other way" if value < 0 else ""
+        hint = f"; {negative}" if negative and value < 0 else ""
         raise ValueError(f"{method}: {name} is a finite number of 0 or more, got {value!r}{hint}")
     return float(value)

@@ -45,6 +45,7 @@ class DeepLift(GradientAttribution):
     """
 
     name = "DeepLift"
+    reads_slopes = False
 
     def __init__(
         self, model: Callable[..., Any], multiply_by_inputs: bool = True, eps: float = 1e-10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from workbench.attribution.arguments import Question, ask
@@ -12,12 +13,13 @@ from workbench.attribution.evaluation import Evaluation, run_rows
 from workbench.attribution.integrated_gradients import IntegratedGradients
 from workbench.attribution.layer.base import LayerAttribution
 from workbench.attribution.layers import find_layer
-from workbench.attribution.method_settings import made_with, parted, settings_of, takes, takes_layer, written
-from workbench.attribution.methods import METHODS
+from workbench.attribution.method_settings import made_with, parted, settings_of, takes, takes_layer
+from workbench.attribution.methods import METHODS, name_of
 from workbench.attribution.modes import evaluating
 from workbench.attribution.neuron.base import NeuronAttribution
 from workbench.attribution.quadrature import METHODS as RULES
 from workbench.attribution.result import AttributionResult, check_class_names
+from workbench.attribution.wording import said, with_own, written
 from workbench.base import events
 from workbench.base.dims import near_miss
 from workbench.base.errors import DimensionError
@@ -94,6 +96,9 @@ def explain(
         # Not an output is explained but a neuron; which class comes out is told beside it.
         answered = ask(kind.__name__, inputs, baselines, None, additional_forward_args, **how)
     answer = attribution.answer(answered, **chosen)
+    if not made.get("multiply_by_inputs", True):
+        # Slopes alone are not meant to add up: how far they are from it says nothing.
+        answer = replace(answer, delta=None, tolerance=None)
     if publish:
         warn_of(kind.__name__, answer)
     attributions = over_inputs(named(question, answer), question)
@@ -107,17 +112,18 @@ def explain(
         settings=_text({**made, **chosen}, baselines, attribution),
         inputs=question.inputs[0] if question.single else question.inputs,
         attributions=attributions,
-        targets=_targets(question),
+        targets=_targets(question, scores),
         scores=new(scores),
         class_names=check_class_names(class_names, scores),
         delta=None if answer.delta is None else new(answer.delta),
         tolerance=None if answer.tolerance is None else new(answer.tolerance),
         seconds=seconds,
         title=title or _name_of(model),
-        code="" if isinstance(method, Attribution) else _code({**made, **chosen}, asked, attribution),
+        code=_code(made, chosen, asked, attribution),
         asked=asked,
         interrupted=answer.interrupted,
         progress=answer.progress,
+        doubts=answer.doubts,
     )
     if publish:
         # Of several inputs views draw each by itself.
@@ -217,32 +223,26 @@ def _scores(model: Callable[..., Any], question: Question) -> Any:
         return evaluation.gather(evaluation.stream(question.samples, question.part, run, "outputs"))[0]
 
 
-def _targets(question: Question) -> tuple[tuple[int, ...], ...]:
+def _targets(question: Question, scores: Any) -> tuple[tuple[int, ...], ...]:
+    """Return what is explained of each sample, counted from the beginning."""
     if question.target is None:
         return ((),) * question.samples
-    return tuple(tuple(int(one) for one in row) for row in question.target)
+    sizes = scores.shape[1:]
+    return tuple(
+        tuple(int(one) + (size if one < 0 else 0) for one, size in zip(row, sizes, strict=False))
+        for row in question.target
+    )
 
 
 def _text(chosen: dict[str, Any], baselines: Any, made: Attribution) -> dict[str, str]:
     """Return the settings that matter to a reader, as text."""
-    text = {name: _said(value) for name, value in _telling(chosen).items()}
+    text = {name: said(value) for name, value in _telling(chosen).items()}
     layers = _layers(made)
     if layers:
         text = {"layer": ", ".join(layers), **text}
     if takes(type(made), "baselines"):
-        text["baseline"] = "zeros" if baselines is None else _said(baselines)
+        text["baseline"] = "zeros" if baselines is None else said(baselines)
     return text
-
-
-def _said(value: Any) -> str:
-    """Return the value of a setting as people read it: of what has no short form, what it is."""
-    if isinstance(value, bool | int | str):
-        return str(value)
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, tuple | list):
-        return f"({', '.join(map(_said, value))})"
-    return "tensor" if isinstance(value, Tensor) else str(getattr(value, "__name__", type(value).__name__))
 
 
 def _telling(chosen: dict[str, Any]) -> dict[str, Any]:
@@ -269,25 +269,27 @@ def _name_of(model: Any) -> str:
     return str(getattr(model, "__name__", type(model).__name__))
 
 
-def _code(chosen: dict[str, Any], asked: dict[str, Any], made: Any) -> str:
-    kind = type(made)
-    name = next((key for key, value in METHODS.items() if value is kind), None)
-    if name is None:
-        return ""
-    chosen = dict(chosen)
+def _code(made: dict[str, Any], chosen: dict[str, Any], asked: dict[str, Any], attribution: Any) -> str:
+    """Return Python that asks again; what cannot be written is a variable that a line above it names."""
+    kind, ready = type(attribution), isinstance(asked["method"], Attribution)
+    # One that is made ready has its layer, and what it was made with.
+    chosen = dict(chosen) if ready else {**made, **chosen}
+    method: Any = kind if name_of(kind) is None or ready else name_of(kind)
     rule = chosen.pop("method", DEFAULT_RULE)
-    if rule != DEFAULT_RULE and kind is IntegratedGradients:
-        name = rule
-    elif rule != DEFAULT_RULE:
-        chosen = {"rule": rule, **chosen}
-    settings = "".join(f", {key}={written(key, value)}" for key, value in _telling(chosen).items())
-    layers = _layers(made)
-    if layers:
-        settings = f", layer={layers if isinstance(made.layer, list) else layers[0]!r}{settings}"
+    if rule != DEFAULT_RULE:
+        if method == "integrated_gradients":
+            method = rule
+        else:
+            chosen = {"rule": rule, **chosen}
+    layers = [] if ready else _layers(attribution)
     given = {
+        "method": method,
+        "layer": layers if len(layers) != 1 or isinstance(attribution.layer, list) else layers[0],
+        **chosen,
         "baselines": asked["baselines"],
         "additional_forward_args": asked["additional_forward_args"],
     }
-    settings += "".join(f", {key}={written(key, value)}" for key, value in given.items() if value is not None)
+    given = _telling({name: value for name, value in given.items() if name != "layer" or layers})
     targets = "" if asked["targets"] is None else "targets, "
-    return f"wb.attribution.explain(model, inputs, {targets}method={name!r}{settings})"
+    settings = ", ".join(f"{name}={written(name, value)}" for name, value in given.items())
+    return with_own(f"wb.attribution.explain(model, inputs, {targets}{settings})", given)

@@ -38,7 +38,7 @@ class SegmentationScores(_Head):
 
     Raises:
         DimensionError: the output is no map of scores, or the region is of another size.
-        ValueError: a word other than ``"class"``.
+        ValueError: a word other than ``"class"``, or a region without a pixel.
 
     >>> import workbench as wb
     >>> conv = wb.nn.Conv2d(3, 5, 1)
@@ -84,6 +84,8 @@ class SegmentationScores(_Head):
                 op="SegmentationScores",
                 operands=(dims_of(scores).operand("scores", [2, 3]),),
             )
+        if not weights.any():
+            raise ValueError("the region marks no pixel, so that there is nothing to explain")
         return new(weights.astype(scores.payload.dtype))
 
 
@@ -96,7 +98,7 @@ class DetectionScores(_Head):
 
     Raises:
         DimensionError: the model returns no boxes with scores, or `box` is not one.
-        ValueError: no box overlaps the one that is asked for.
+        ValueError: there is no box of that number, or none overlaps the one that is asked for.
 
     >>> import workbench as wb
     >>> boxes = wb.tensor([[[0.0, 0.0, 4.0, 4.0], [4.0, 4.0, 8.0, 8.0]]])
@@ -113,7 +115,11 @@ class DetectionScores(_Head):
     def forward(self, *inputs: Any) -> Tensor:
         """Return the scores of the classes of the box that is meant, [N, classes]."""
         found = self.model(*inputs)
-        fits = isinstance(found, tuple | list) and len(found) == 2
+        fits = (
+            isinstance(found, tuple | list)
+            and len(found) == 2
+            and all(isinstance(one, Tensor) for one in found)
+        )
         boxes, scores = (one.rename(None) for one in found) if fits else (None, None)
         if (
             boxes is None
@@ -122,18 +128,20 @@ class DetectionScores(_Head):
             or boxes.shape[2] != 4
             or scores.shape[:2] != boxes.shape[:2]
         ):
-            shapes = [list(one.shape) for one in found] if fits else type(found).__name__
+            shapes = [list(one.shape) for one in found] if fits else _kinds(found)
             raise DimensionError(
                 f"a detector returns boxes [N, K, 4] and scores [N, K, classes], this model returned {shapes}",
                 op="DetectionScores",
             )
+        if boxes.shape[1] == 0:
+            raise ValueError("the detector found no box, so that there is none to explain")
         places = self._places(boxes.detach().numpy(force=True))
         chosen: Tensor = (boxes if self.coordinates else scores)[new(np.arange(len(places))), new(places)]
         return chosen
 
     def _places(self, boxes: Array) -> Array:
         """Return which box of each sample is meant, int64 [N]."""
-        if isinstance(self.box, int):
+        if isinstance(self.box, int | np.integer) and not isinstance(self.box, bool):
             if not 0 <= self.box < boxes.shape[1]:
                 raise ValueError(
                     f"there is no box {self.box}: the detector returns {boxes.shape[1]}, counted from 0"
@@ -154,6 +162,13 @@ class DetectionScores(_Head):
                 "detector's own unit"
             )
         return best
+
+
+def _kinds(found: Any) -> str:
+    """Return the types of what a model returned, in words."""
+    if not isinstance(found, tuple | list):
+        return type(found).__name__
+    return f"({', '.join(type(one).__name__ for one in found)})"
 
 
 def _overlaps(boxes: Array, asked: Array) -> Array:

@@ -106,7 +106,8 @@ class IntegratedGradients(GradientAttribution):
             [one.astype(x.payload.dtype) for one, x in zip(exact, question.inputs, strict=True)],
             scores,
             total_of(exact) - change,
-            tolerance_of(change),
+            # Slopes alone need not add up.
+            tolerance_of(change) if self.multiplies_by_inputs else None,
             **evaluation.state(),
         )
 

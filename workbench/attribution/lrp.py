@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, GradientAttribution, total_of
-from workbench.attribution.modes import modules_behind
+from workbench.attribution.behind import modules_behind
 from workbench.attribution.propagation.composites import composite_of
 from workbench.attribution.propagation.lrp_rules import PropagationRule
 from workbench.attribution.propagation.relevance import Relevance
@@ -45,6 +45,7 @@ class LRP(GradientAttribution):
     """
 
     name = "LRP"
+    reads_slopes = False
     multiplies_by_inputs = True
 
     def __init__(

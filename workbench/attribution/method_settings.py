@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import inspect
 import math
@@ -13,6 +12,7 @@ from typing import Any, Literal
 from workbench.attribution.base import Attribution
 from workbench.attribution.propagation.composites import COMPOSITES
 from workbench.attribution.quadrature import METHODS as RULES
+from workbench.attribution.wording import said
 
 __all__ = [
     "Setting",
@@ -23,10 +23,9 @@ __all__ = [
     "settings_of",
     "takes",
     "takes_layer",
-    "written",
 ]
 
-Kind = Literal["whole", "wholes", "number", "truth", "choice", "other"]
+Kind = Literal["whole", "wholes", "place", "number", "truth", "choice", "other"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "composite": tuple(COMPOSITES),
@@ -37,8 +36,11 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 """Settings that are one of a few words."""
 
-WHOLES = ("neuron_selector", "sliding_window_shapes", "strides")
+WHOLES = ("sliding_window_shapes", "strides")
 """Settings that are a whole number for each dim."""
+
+PLACES = ("neuron_selector",)
+"""Settings that are an index, or a slice, for each dim."""
 
 NO_SETTINGS = ("self", "forward_func", "model", "attribution_method", "layer", "device_ids")
 """What a method is made with that says what is explained, and where, and not how."""
@@ -75,7 +77,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "n_samples": ("draws", "How many random draws the answer is made of: more are slower and less rough."),
     "n_steps": ("steps", "At how many points between baseline and input gradients are taken: more are slower, and "
                 "bring the delta down."),
-    "neuron_selector": ("neuron", "The neuron's place in the layer: 7, or 3, 4, 5 where it has several dims."),
+    "neuron_selector": ("neuron", "The neuron's place in the layer: 7, or 3, 4, 5 where it has several dims; "
+                        "of 3, 0:2, 5 the sum."),
     "nt_samples": ("noisy copies", "How many copies of the input, each with noise of its own, are explained."),
     "nt_type": ("taken of copies", "Their mean (smoothgrad), the mean of their squares (smoothgrad_sq), or their "
                 "variance (vargrad)."),
@@ -120,6 +123,18 @@ class Setting:
         """What it does; empty where nobody said."""
         return WORDS.get(self.name, ("", ""))[1]
 
+    def typed(self, value: Any) -> str:
+        """Return a value as a person types it; of one that nobody types, what it is.
+
+        >>> Setting("strides", "wholes", None).typed((1, 4)), Setting("perm_func", "other", None).typed(len)
+        ('1, 4', 'len')
+        """
+        if value is None:
+            return ""
+        if isinstance(value, tuple | list):
+            return ", ".join(map(self.typed, value))
+        return str(value) if isinstance(value, float) else said(value)
+
     def parse(self, text: str) -> Any:
         """Return the value that a person typed.
 
@@ -144,8 +159,9 @@ class Setting:
     def _parsed(self, text: str) -> Any:
         if self.kind == "whole":
             return int(text)
-        if self.kind == "wholes":
-            parts = tuple(int(one) for one in text.strip("()[] ,").split(","))
+        if self.kind in ("wholes", "place"):
+            read = int if self.kind == "wholes" else _index
+            parts = tuple(read(one) for one in text.strip("()[] ,").split(","))
             return parts if len(parts) > 1 else parts[0]
         if self.kind == "number":
             number = float(text)
@@ -165,11 +181,22 @@ class Setting:
 _WANTED: dict[Kind, str] = {
     "whole": "a whole number",
     "wholes": "whole numbers, e.g. 1, 4, 4",
+    "place": "whole numbers or slices, e.g. 3, 0:2, 5",
     "number": "a number",
     "truth": "True or False",
     "choice": "one of a few words",
     "other": "set in Python",
 }
+
+
+def _index(text: str) -> int | slice:
+    """Return the index, or the slice, that is written."""
+    if ":" not in text:
+        return int(text)
+    bounds = [int(one) if one.strip() else None for one in text.split(":")]
+    if len(bounds) > 3:
+        raise ValueError(text)
+    return slice(*bounds)
 
 
 def settings_of(method: type[Attribution]) -> tuple[Setting, ...]:
@@ -220,19 +247,6 @@ def made_with(method: Attribution) -> dict[str, Any]:
     return found
 
 
-def written(name: str, value: Any) -> str:
-    """Return Python for the value of a setting: of one that cannot be written, the name of the setting.
-
-    >>> written("n_steps", 20), written("strides", (1, 4)), written("feature_mask", Attribution)
-    ('20', '(1, 4)', 'feature_mask')
-    """
-    try:
-        again = ast.literal_eval(repr(value))
-    except (ValueError, SyntaxError):
-        return name
-    return repr(value) if type(again) is type(value) else name
-
-
 def takes(method: type[Attribution], name: str) -> bool:
     """Say whether `method` is asked with an argument of that name, such as ``baselines``."""
     # Of the abstract base there is no `attribute`; each method has its own.
@@ -252,7 +266,7 @@ def offered(method: type[Attribution]) -> bool:
         for name, one in inspect.signature(method.__init__).parameters.items()
         if one.default is inspect.Parameter.empty and one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
     ]
-    # The question is what is asked, a neuron would have to be named.
+    # The question is what is asked. A method inside another would have to be made.
     return set(needed) <= {"self", "question"} and set(made) <= {"self", "forward_func", "model", "layer"}
 
 
@@ -267,7 +281,9 @@ def _setting(parameter: inspect.Parameter, made: bool = False) -> Setting:
         return Setting(name, "choice", default, CHOICES[name], made)
     if name in UNSEEN:
         return Setting(name, "other", default, made=made)
-    kind = "wholes" if name in WHOLES else _kind(default, str(parameter.annotation))
+    kind: Kind = _kind(default, str(parameter.annotation))
+    if name in WHOLES or name in PLACES:
+        kind = "wholes" if name in WHOLES else "place"
     return Setting(name, kind, default, made=made)
 
 

@@ -35,7 +35,7 @@ from workbench.attribution.perturbation.permutation import FeaturePermutation
 from workbench.attribution.perturbation.shapley import ShapleyValues, ShapleyValueSampling
 from workbench.attribution.saliency import Saliency
 
-__all__ = ["METHODS"]
+__all__ = ["METHODS", "name_of"]
 
 METHODS: dict[str, type[Attribution]] = {
     "integrated_gradients": IntegratedGradients,
@@ -79,3 +79,14 @@ METHODS: dict[str, type[Attribution]] = {
     "neuron_integrated_gradients": NeuronIntegratedGradients,
 }
 """By name: what `explain`, a study and a board are asked for."""
+
+
+def name_of(method: object) -> str | None:
+    """Return the name by which a method is asked for, given that or its class; None where it has none.
+
+    >>> name_of(Saliency), name_of("saliency"), name_of("saliancy")
+    ('saliency', 'saliency', None)
+    """
+    if isinstance(method, str):
+        return method if method in METHODS else None
+    return next((name for name, kind in METHODS.items() if method is kind), None)

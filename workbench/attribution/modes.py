@@ -2,66 +2,33 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from workbench.attribution.behind import modules_behind
 from workbench.nn import Module
 from workbench.nn.traversal import in_training
 
-__all__ = ["TrainingModeWarning", "evaluating", "modules_behind", "outside"]
+__all__ = ["TrainingModeWarning", "evaluating", "outside"]
 
 
 class TrainingModeWarning(UserWarning):
     """A model in training mode was explained in evaluation mode."""
 
 
-def modules_behind(forward: Callable[..., Any]) -> list[Module]:
-    """Return the modules that a forward function runs, as far as can be seen from outside.
-
-    These are the module that it is, or is a method of, and those that its code names: in a closure, as a global, or
-    as what a `functools.partial` holds.
-
-    >>> import workbench as wb
-    >>> model = wb.nn.Linear(2, 1)
-    >>> modules_behind(lambda x: model(x).exp()) == [model]
-    True
-    """
-    if isinstance(forward, functools.partial):
-        inside = [forward.func, *forward.args, *forward.keywords.values()]
-        return _distinct([one for each in inside if callable(each) for one in modules_behind(each)])
-    if isinstance(forward, Module):
-        return [forward]
-    inner = getattr(forward, "forward_func", None)
-    if callable(inner):  # a layer or a neuron of a model, as a function
-        return modules_behind(inner)
-    owner = getattr(forward, "__self__", None)
-    if isinstance(owner, Module):
-        return [owner]
-    if not inspect.isfunction(forward):
-        return []
-    known = inspect.getclosurevars(forward)
-    return _distinct(
-        [one for one in (*known.nonlocals.values(), *known.globals.values()) if isinstance(one, Module)]
-    )
-
-
-def _distinct(modules: list[Module]) -> list[Module]:
-    return list({id(one): one for one in modules}.values())
-
-
 @contextmanager
-def evaluating(forward: Callable[..., Any]) -> Iterator[None]:
-    """Put the modules behind `forward` into evaluation mode; put each part back afterwards.
+def evaluating(forward: Callable[..., Any], others: Sequence[Module] = ()) -> Iterator[None]:
+    """Put the modules behind `forward`, and `others` that it runs, into evaluation mode; put each part back afterwards.
 
     Warns with `TrainingModeWarning` where a part was in training mode: what is explained is then not what the
     model computes as it stands.
     """
     # Only those that were in training: a part that is frozen stays as it is.
-    learning = [part for one in modules_behind(forward) for part in in_training(one)]
+    running = [*modules_behind(forward), *others]
+    learning = list({id(part): part for one in running for part in in_training(one)}.values())
     if learning:
         warnings.warn(
             f"the model ({type(learning[0]).__name__}) is in training mode; it is explained in evaluation mode, "

@@ -96,7 +96,7 @@ class NoiseTunnel(Attribution):
         deltas: list[Array] = []
         sums: list[Array] = []
         squares: list[Array] = []
-        self._stopped, done = False, 0
+        self._stopped, done, whole = False, 0, 0.0
         for copies in runs:
             given = self._noisy(question, copies, stdevs)
             further = _repeated_settings(kwargs, question, copies, draw_baseline_from_distrib)
@@ -104,6 +104,8 @@ class NoiseTunnel(Attribution):
             if found is None:
                 break
             done += copies
+            inner = self.attribution_method
+            whole += copies * (inner.progress if inner.interrupted else 1.0)
             if wants_delta:
                 found, delta = found
                 deltas.append(delta.numpy())
@@ -112,7 +114,7 @@ class NoiseTunnel(Attribution):
             _add(squares, [np.square(one, dtype=np.float64).sum(axis=1) for one in each])
             if self._stopped:
                 break
-        self.interrupted, self._share = self._stopped, done / nt_samples
+        self.interrupted, self._share = self._stopped, whole / nt_samples
         warn_of(type(self).__name__, Answer([], interrupted=self.interrupted, progress=self._share))
         arrays = _together(nt_type, [one / done for one in sums], [one / done for one in squares])
         attributions = shape.restored(arrays, over, type(self).__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ METHODS: dict[str, Callable[[int], Rule]] = {
 as in Captum, so that rule underestimates and is here for comparison."""
 
 
-@cache
+@lru_cache(maxsize=None, typed=True)  # 2.0 is no 2
 def quadrature(method: str, n_steps: int) -> Rule:
     """Return weights and places, float64 [n_steps] each, places in [0, 1].
 

@@ -52,6 +52,8 @@ class AttributionResult:
     """Whether the run was ended before its last row."""
     progress: float = 1.0
     """Which share of the rows went through the model."""
+    doubts: tuple[str, ...] = ()
+    """What else a reader has to know: that some attributions are not finite, or that no slope says anything here."""
 
     def __len__(self) -> int:
         first = self.inputs[0] if isinstance(self.inputs, tuple) else self.inputs

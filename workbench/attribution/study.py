@@ -12,16 +12,17 @@ import numpy as np
 
 from workbench.attribution.asking import Ask, Shown, Target, check_ask
 from workbench.attribution.background import Runs, Stopped, attempt, own_copy
+from workbench.attribution.base import Attribution
 from workbench.attribution.explain import explain
+from workbench.attribution.layers import find_layer, layers_of
 from workbench.attribution.method_settings import parted, takes, takes_layer
-from workbench.attribution.methods import METHODS
+from workbench.attribution.methods import METHODS, name_of
+from workbench.attribution.of_samples import checked_labels, each, predicted, rows_of
 from workbench.attribution.quadrature import METHODS as RULES
 from workbench.attribution.result import AttributionResult
 from workbench.attribution.study_code import code_of, for_explain
 from workbench.base import events, renderer_lookup
 from workbench.base.listeners import Listeners
-from workbench.core.dispatch import no_grad
-from workbench.nn import Module
 from workbench.tensor import Tensor
 
 __all__ = ["Study"]
@@ -33,9 +34,6 @@ MOST_KEPT = 64
 
 PREFERRED_BY_LAYER = "layer_grad_cam"
 """What a layer is explained by unless another such method was asked."""
-
-ROWS = 64
-"""So many samples go through a model at once to see what it predicts."""
 
 
 class Study:
@@ -70,7 +68,7 @@ class Study:
         tokens: Sequence[Sequence[str]] | None = None,
         baselines: Any = None,
         additional_forward_args: Any = None,
-        method: str = "integrated_gradients",
+        method: str | type[Attribution] = "integrated_gradients",
         target: Target = "predicted",
         layer: str | None = None,
         rule: str | None = None,
@@ -88,11 +86,11 @@ class Study:
         self.models: dict[str, Callable[..., Any]] = {str(name): model for name, model in named.items()}
         self.inputs = inputs
         self.samples: int = values[0].shape[0]
-        self.labels = self._one_each("labels", labels)
+        self.labels = checked_labels(labels, self.samples)
         self.tokens = (
             None
             if tokens is None
-            else [[str(one) for one in words] for words in self._each("tokens", tokens)]
+            else [[str(one) for one in words] for words in each("tokens", tokens, self.samples)]
         )
         self.class_names = None if class_names is None else tuple(str(one) for one in class_names)
         self.baselines = baselines
@@ -118,7 +116,7 @@ class Study:
         self.asked = self._checked(
             Ask(
                 next(iter(self.models)),
-                method,
+                _named(method),
                 tuple(settings.items()),
                 target,
                 layer,
@@ -138,7 +136,7 @@ class Study:
         method, model = given.pop("method", None) or "integrated_gradients", given.pop("model", None)
         if method in RULES:
             method, given["rule"] = "integrated_gradients", method
-        method = next((name for name, kind in METHODS.items() if method in (name, kind)), None)
+        method = name_of(method)
         # A method made ready, or a layer that has no name, cannot be asked for again.
         if model is None or method is None or not isinstance(given.get("layer"), str | None):
             return None
@@ -221,9 +219,8 @@ class Study:
         return self._listeners.add(listener)
 
     def layers(self) -> list[str]:
-        """Return the dotted names of the asked model's layers."""
-        model = self.models[self.asked.model]
-        return [name for name, _ in model.named_modules() if name] if isinstance(model, Module) else []
+        """Return the names of the asked model's layers: of one that runs a graph those of its nodes, too."""
+        return layers_of(self.models[self.asked.model])
 
     def class_name(self, index: int) -> str:
         """Return what a class is called; its number where it has no name."""
@@ -244,25 +241,11 @@ class Study:
 
     # ------------------------------------------------------------------------------------------- checks
 
-    def _each(self, name: str, values: Any) -> Any:
-        if len(values) != self.samples:
-            raise ValueError(f"{len(values)} {name} for {self.samples} samples: give one for each")
-        return values
-
-    def _one_each(self, name: str, values: Any) -> Array | None:
-        if values is None:
-            return None
-        array = np.asarray(values.numpy() if isinstance(values, Tensor) else values)
-        if array.dtype.kind not in "iu" or array.ndim != 1:
-            raise ValueError(
-                f"{name} are whole numbers, one for each sample; got {array.dtype} {list(array.shape)}"
-            )
-        self._each(name, array)
-        return array
-
     def _next(self, parts: Mapping[str, Any]) -> Ask:
         given = dict(parts)
         asked = self.asked
+        if "method" in given:
+            given["method"] = _named(given["method"])
         # What a method is set to says nothing to another.
         held = {} if given.get("method", asked.method) != asked.method else dict(asked.settings)
         held.update(given.pop("settings", {}))
@@ -272,9 +255,10 @@ class Study:
         return self._checked(replace(asked, **given))
 
     def _checked(self, asked: Ask) -> Ask:
-        model = self.models.get(asked.model)
-        layers = [name for name, _ in model.named_modules() if name] if isinstance(model, Module) else None
-        check_ask(asked, models=self.models, samples=self.samples, layers=layers)
+        check_ask(asked, models=self.models, samples=self.samples)
+        if asked.layer is not None:
+            # There are more names than are offered, such as that of a call: who finds it says what is wrong.
+            find_layer(METHODS[asked.method].__name__, self.models[asked.model], asked.layer)
         if asked.target == "true" and self.labels is None:
             raise ValueError("the true classes are not known: give labels=")
         if asked.target == "given" and self.given is None:
@@ -333,16 +317,18 @@ class Study:
             self._listeners.tell()
 
     def _finish(self, asked: Ask, found: Shown | None, failure: str) -> None:
-        self.failure = failure
-        if found is not None:
-            if not found.result.interrupted:
-                self._kept[asked] = found
+        if found is not None and not found.result.interrupted:
+            self._kept[asked] = found
             if len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
-            if self.asked == asked:
-                self._show(found)
+        # An answer that was known took its place meanwhile.
+        if self.asked != asked:
+            return
+        self.failure = failure
+        if found is not None:
+            self._show(found)
         # What could not be done has changed nothing.
-        elif self.asked == asked and self.shown is not None:
+        elif self.shown is not None:
             self.asked = self.shown.ask
 
     def _answer(self, asked: Ask, runs: Runs) -> tuple[Shown | None, str]:
@@ -422,33 +408,20 @@ class Study:
         # Without classes there is one number a sample, and no target.
         return None if chosen is None else [int(chosen[one]) for one in asked.samples]
 
-    def by_sample(self, value: Any) -> bool:
-        """Whether something is a tensor with an entry for each sample."""
-        return isinstance(value, Tensor) and value.ndim > 0 and value.shape[0] == self.samples
-
     def _rows(self, values: Any, asked: Ask) -> Any:
-        """Return what belongs to the asked samples of `values`: of each tensor with an entry for each sample, those."""
-        if isinstance(values, tuple):
-            return tuple(self._rows(one, asked) for one in values)
-        if self.by_sample(values):
-            return values[list(asked.samples)]
-        return values
+        return rows_of(values, asked.samples, self.samples)
 
     def _predict(self, asked: Ask, model: Callable[..., Any]) -> None:
         """Find out which class the model gives each sample."""
         if asked.model in self._known_predictions:
             return
-        found: list[Array] = []
-        for start in range(0, self.samples, ROWS):
-            some = replace(asked, samples=tuple(range(start, min(start + ROWS, self.samples))))
-            inputs, extra = self._rows(self.inputs, some), self._rows(self.additional_forward_args, some)
-            extra = () if extra is None else extra if isinstance(extra, tuple) else (extra,)
-            with no_grad():
-                output = model(*(inputs if isinstance(inputs, tuple) else (inputs,)), *extra)
-            if not isinstance(output, Tensor) or output.ndim != 2 or output.shape[1] < 2:
-                found = []
-                break
-            found.append(output.numpy(force=True).argmax(axis=1))
-        self._known_predictions[asked.model] = np.concatenate(found) if found else None
+        self._known_predictions[asked.model] = predicted(
+            model, self.inputs, self.additional_forward_args, self.samples
+        )
         with self._lock:
             self.predictions = self._known_predictions[asked.model]
+
+
+def _named(method: str | type[Attribution]) -> str:
+    """Return the name of a method that is given by it or by its class; of an unknown one what it is called."""
+    return name_of(method) or str(getattr(method, "__name__", method))

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from workbench.attribution.asking import Ask
-from workbench.attribution.method_settings import takes_layer, written
+from workbench.attribution.method_settings import takes_layer
 from workbench.attribution.methods import METHODS
+from workbench.attribution.of_samples import by_sample
+from workbench.attribution.wording import with_own, written
 
 if TYPE_CHECKING:
     from workbench.attribution.study import Study
@@ -34,7 +36,10 @@ def code_of(study: Study, asked: Ask) -> str:
         f"{name}={_part(name, value, study, asked)}" for name, value in given.items() if value is not None
     ]
     call = f"wb.attribution.explain({', '.join(parts)})"
-    return call if asked.other is None else f"{{name: {call} for name in {[asked.model, asked.other]!r}}}"
+    code = call if asked.other is None else f"{{name: {call} for name in {[asked.model, asked.other]!r}}}"
+    # The mean is written by the inputs.
+    own = {name: value for name, value in given.items() if name != "baselines" or asked.baseline == "given"}
+    return with_own(code, own)
 
 
 def for_explain(settings: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -54,7 +59,7 @@ def _part(name: str, value: Any, study: Study, asked: Ask) -> str:
         return f"tuple({mean.format('one')} for one in inputs)" if several else mean.format("inputs")
     samples = list(asked.samples)
     which = f"[{samples[0]}:{samples[0] + 1}]" if len(samples) == 1 else f"[{samples!r}]"
-    of_samples = [study.by_sample(one) for one in (value if isinstance(value, tuple) else (value,))]
+    of_samples = [by_sample(one, study.samples) for one in (value if isinstance(value, tuple) else (value,))]
     if not any(of_samples):
         return written(name, value)
     if not isinstance(value, tuple):

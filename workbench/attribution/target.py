@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
+from workbench.base.foreign import is_foreign, told
 from workbench.core.value import dims_of
 from workbench.tensor import Tensor
 
@@ -28,9 +29,10 @@ def parse_target(target: Any, samples: int, method: str) -> Target:
 
     A target is an int, a tuple of ints (one for each dim of the output after the first; last dims of one entry may be
     left away), a tensor or an array of ints (one a sample, or one for all), or a list with an int or a tuple for each
-    sample.
+    sample. One below 0 counts from the end of its dim.
 
     Raises:
+        TypeError: a target is a tensor of another library.
         DTypeError: a target is not a whole number.
         DimensionError: there are not as many targets as samples.
         DimensionIndexError: no output has so many entries.
@@ -40,6 +42,8 @@ def parse_target(target: Any, samples: int, method: str) -> Target:
     """
     if target is None:
         return None
+    if is_foreign(target):
+        raise TypeError(f"{method}: the target is a {told(target)}")
     if isinstance(target, Tensor):
         target = target.detach().numpy()
     if isinstance(target, np.ndarray):
@@ -83,7 +87,7 @@ def _place(target: Any, method: str) -> tuple[int, ...]:
 def check_output(output: Any, rows: Array, method: str, gradients: bool = True) -> None:
     """Raise where `output` does not hold numbers for each of `rows`, floating point if there are to be `gradients`."""
     if not isinstance(output, Tensor):
-        raise TypeError(f"{method}: the model must return a tensor, it returned {type(output).__name__}")
+        raise TypeError(f"{method}: the model must return a tensor, it returned {told(output)}")
     if gradients and (output.is_quantized or output.dtype.kind != "f"):
         raise DTypeError(
             f"{method}: the model's output is {output.dtype.name}, which has no gradients; explain its scores"
@@ -122,6 +126,10 @@ def select(
             )
         return (each, *(np.zeros_like(each) for _ in sizes))
     places = target[rows]
+    if (places < 0).any() and places.shape[1] <= len(sizes):
+        # From the end, as everywhere; what is below even so is refused as it was given.
+        counted = places + np.array(sizes[: places.shape[1]])
+        places = np.where((places < 0) & (counted >= 0), counted, places)
     if places.shape[1] < len(sizes) and all(size == 1 for size in sizes[places.shape[1] :]):
         # Dims of one entry leave no choice.
         places = np.pad(places, ((0, 0), (0, len(sizes) - places.shape[1])))

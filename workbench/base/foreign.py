@@ -1,10 +1,11 @@
-"""Tensors of another library, met where one of ours is wanted: what to call them, and what helps."""
+"""Tensors and modules of another library, met where ours are wanted: what to call them, and what helps."""
 
 from __future__ import annotations
 
+from types import MethodType
 from typing import Any
 
-__all__ = ["called", "is_foreign", "mending"]
+__all__ = ["called", "is_foreign", "mending", "mending_module", "told"]
 
 
 def is_foreign(thing: Any) -> bool:
@@ -37,3 +38,27 @@ def mending(thing: Any) -> str:
     if is_foreign(thing):
         return "it is PyTorch's own, of another library: wb.from_dlpack(x) shares its memory, wb.tensor(x) copies it"
     return "wb.tensor(...) makes one"
+
+
+def mending_module(thing: Any) -> str:
+    """Return what makes a module of ours of one of PyTorch's own, in words; nothing for anything else.
+
+    >>> mending_module(3.0)
+    ''
+    """
+    kinds = type(thing.__self__ if isinstance(thing, MethodType) else thing).__mro__
+    if not any(one.__name__ == "Module" and one.__module__ == "torch.nn.modules.module" for one in kinds):
+        return ""
+    return (
+        "it is a module of PyTorch's own: wb.interop.torch.from_module(module) makes one of it that runs here"
+    )
+
+
+def told(thing: Any, otherwise: str = "") -> str:
+    """Return the type of what is no tensor of ours, and what helps: of a foreign one that, else what is said.
+
+    >>> told([1.0], "wb.tensor(...) makes one")
+    'list; wb.tensor(...) makes one'
+    """
+    kind, helps = ("torch.Tensor", mending(thing)) if is_foreign(thing) else (type(thing).__name__, otherwise)
+    return f"{kind}; {helps}" if helps else kind

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.attribution.layers import Taken, find_layer, run_layers
+from workbench.attribution.layer_values import Taken, run_layers
+from workbench.attribution.layers import find_layer, find_part
 from workbench.base.errors import DimensionError
 from workbench.core import dispatch
 from workbench.data.progress import progress as bar
@@ -136,8 +137,9 @@ def weights(model: Any, layer: Any, *, name: str = "weight") -> Embedding:
     >>> weights(wb.nn.Sequential(wb.nn.Conv2d(1, 5, 3)), "0")
     Embedding(5 points, 9 features, images)
     """
-    found = find_layer("weights", model, layer)
-    parameters = dict(found.place.named_parameters()) if isinstance(found.place, Module) else {}
+    found = find_part("weights", model, layer)
+    part: Any = found.place
+    parameters = dict(part.named_parameters())
     if name not in parameters or parameters[name].ndim < 2:
         known = ", ".join(key for key, one in parameters.items() if one.ndim >= 2) or "none"
         raise ValueError(

@@ -61,6 +61,11 @@ class OnnxModule(Module):
         """How many nodes there are of each operator that is not known here; empty where all of it runs."""
         return MappingProxyType(dict(self._unknown))
 
+    @property
+    def places(self) -> Mapping[str, Value]:
+        """The values of the graph, by what they or the nodes that make them are called in the file and in the graph."""
+        return MappingProxyType(dict(self._places))
+
     def forward(self, *inputs: Any, **keywords: Any) -> Any:
         """Return the outputs of the file for these inputs; raise before anything runs where an input does not fit."""
         return self._run(self._graph, inputs, keywords)

@@ -369,11 +369,12 @@ def _target_index(result: AttributionResult, rows: tuple[int, ...]) -> int | Non
 
 
 def _note(result: AttributionResult) -> str:
-    return (
-        f"stopped after {result.progress:.0%} of its rows: this is of those alone"
+    said = (
+        [f"stopped after {result.progress:.0%} of its rows: this is of those alone"]
         if result.interrupted
-        else ""
+        else []
     )
+    return "; ".join([*said, *result.doubts])[:1000]
 
 
 def model_of_study(study: Study) -> HeatmapModel:

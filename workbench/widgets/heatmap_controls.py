@@ -6,7 +6,7 @@ from typing import get_args
 
 from workbench.attribution.asking import Baseline, Shown
 from workbench.attribution.base import Attribution
-from workbench.attribution.method_settings import offered, settings_of, takes, takes_layer
+from workbench.attribution.method_settings import Setting, offered, settings_of, takes, takes_layer
 from workbench.attribution.methods import METHODS
 from workbench.attribution.study import Study
 from workbench.live.messages import (
@@ -46,8 +46,8 @@ def controls_of(study: Study) -> HeatmapControls:
             HeatmapSetting(
                 one.name,
                 one.kind,
-                _text(given.get(one.name, one.default)),
-                list(one.choices),
+                one.typed(given.get(one.name, one.default)),
+                _choices(one, given.get(one.name, one.default)),
                 one.label,
                 one.meaning,
             )
@@ -62,6 +62,12 @@ def controls_of(study: Study) -> HeatmapControls:
         + (["true"] if study.labels is not None else [])
         + (["given"] if study.given is not None else []),
     )
+
+
+def _choices(setting: Setting, value: object) -> list[str]:
+    """Return what can be chosen; what was set in Python stands first, so that the view shows it."""
+    own = [] if value in setting.choices else [setting.typed(value)]
+    return [*own, *setting.choices] if setting.choices else []
 
 
 def _baseline(study: Study, kind: type[Attribution]) -> list[HeatmapSetting]:
@@ -102,9 +108,3 @@ def other_of(shown: Shown) -> HeatmapOther | None:
 
 def _worst(values: Tensor | None) -> float | None:
     return None if values is None else float(max(values.numpy().tolist(), key=abs))
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -41,6 +41,13 @@ def concept(axis: int) -> Concept:
     return Concept(axis, f"axis {axis}", examples(axis, axis))
 
 
+class Stranger(LeastSquaresClassifier):
+    """Call the classes what nobody else does."""
+
+    def classes(self) -> list[int]:
+        return [7, 8]
+
+
 INPUTS = wb.rand(N=5, F=4)
 
 
@@ -91,6 +98,35 @@ def test_another_method_and_the_input_of_a_layer(tmp_path: Path) -> None:
     found = tcav.interpret(INPUTS, [[first, second]], 0, n_steps=4)["0-1"]["1"]
     assert found["sign_count"].tolist() == [1.0, 0.0]
     assert method.layer == "1"
+
+
+def test_a_method_whose_layer_is_none_gets_each_of_the_layers(tmp_path: Path) -> None:
+    net, first, second, third = model(), concept(0), concept(1), concept(2)
+    sets = [[first, second], [third, second]]
+    method = LayerIntegratedGradients(net, None, multiply_by_inputs=False)
+    tcav = TCAV(model=net, layers=["0", "1"], layer_attr_method=method, save_path=str(tmp_path))
+    found = tcav.interpret(inputs=INPUTS, experimental_sets=sets, target=0, n_steps=5)
+    assert list(found) == ["0-1", "2-1"] and list(found["0-1"]) == ["0", "1"]
+    for layer in ("0", "1"):
+        chosen = TCAV(
+            net,
+            layer,
+            layer_attr_method=LayerIntegratedGradients(net, layer, multiply_by_inputs=False),
+            save_path=str(tmp_path),
+        )
+        expected = chosen.interpret(INPUTS, sets, 0, n_steps=5)["0-1"][layer]
+        np.testing.assert_array_equal(found["0-1"][layer]["magnitude"], expected["magnitude"])
+    assert found["0-1"]["0"]["sign_count"].tolist() == [1.0, 0.0] and method.layer is None
+
+
+def test_examples_of_a_loader(tmp_path: Path) -> None:
+    loaders = [
+        wb.data.DataLoader(wb.data.TensorDataset(wb.cat(examples(axis, axis)).rename(None)), batch_size=8)
+        for axis in (0, 1)
+    ]
+    sets = [[Concept(axis, f"axis {axis}", loader) for axis, loader in enumerate(loaders)]]
+    found = TCAV(model(), "0", save_path=str(tmp_path)).interpret(INPUTS.rename(None), sets, 0)
+    assert found["0-1"]["0"]["sign_count"].tolist() == [1.0, 0.0]
 
 
 @given(st.integers(0, 2**16), st.integers(2, 4))
@@ -159,6 +195,13 @@ def test_refusals(tmp_path: Path) -> None:
     tcav = TCAV(model(), "0", save_path=path)
     with pytest.raises(ValueError, match="lists of two concepts or more"):
         tcav.compute_cavs([[first]])
+    with pytest.raises(TypeError, match=r"a set has concepts.*here a str"):
+        tcav.compute_cavs([["striped", "dotted"]])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="is twice in the set"):
+        tcav.compute_cavs([[first, first]])
+    stranger = TCAV(model(), "0", "stranger", Stranger(), save_path=path)
+    with pytest.raises(ValueError, match=r"classes \[7, 8\], and none is of Concept\(0"):
+        stranger.interpret(INPUTS, [[first, second]], 0)
     with pytest.raises(ValueError, match="processes is 1 or more"):
         tcav.compute_cavs([[first, second]], processes=0)
     with pytest.raises(ValueError, match="its data_iter gives no batch"):

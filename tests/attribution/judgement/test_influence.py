@@ -191,6 +191,72 @@ def test_likeness() -> None:
         wrong.influence(inputs)
 
 
+@pytest.mark.parametrize("kind", [TracInCP, TracInCPFast, TracInCPFastRandProj, NaiveInfluenceFunction])
+def test_data_without_examples_or_labels(saved: tuple[Any, list[str]], kind: Any) -> None:
+    model, paths = saved
+    fast = {"final_fc_layer": model} if issubclass(kind, TracInCPFast) else {}
+    given = {"checkpoint": paths[0]} if kind is NaiveInfluenceFunction else {"checkpoints": paths}
+    for data, error, words in (
+        (wb.data.TensorDataset(TEST[0][:0], TEST[1][:0]), ValueError, "there are no examples in the data"),
+        (wb.data.TensorDataset(TEST[0]), TypeError, r"\(features, …, labels\), and gave a list of 1"),
+        (TEST[0], TypeError, "gave a Tensor"),
+    ):
+        with pytest.raises(error, match=words):
+            kind(model=model, train_dataset=data, loss_fn=Halves(), **fast, **given).influence(TEST)
+
+
+def test_likeness_to_nothing(saved: tuple[Any, list[str]]) -> None:
+    model = wb.nn.Sequential(saved[0]).eval()
+    with pytest.raises(ValueError, match="there are no examples in the data"):
+        SimilarityInfluence(model, "0", wb.data.TensorDataset(TEST[0][:0])).influence(TEST[0])
+
+
+class Within(wb.nn.Module):
+    """A part that is called as parallel training calls the whole."""
+
+    def __init__(self, part: Any) -> None:
+        super().__init__()
+        self.module = part
+
+    def forward(self, x: Any) -> Any:
+        return self.module(x)
+
+
+def test_a_part_of_the_model_that_is_called_module(saved: tuple[Any, list[str]], tmp_path: Path) -> None:
+    model, paths = saved
+    expected = TracInCP(model, DATA, paths, loss_fn=Halves()).influence(TEST)
+    within = Within(model).eval()
+    for wrapped, prefix in ((within, ""), (within, "module."), (model, "module.")):
+        written = []
+        for path in paths:
+            state = {**wb.load(path)}
+            rate = state.pop("learning_rate")
+            own = "module." if wrapped is within else ""
+            written.append(str(tmp_path / f"again{len(written)}.pt"))
+            wb.save(
+                {**{prefix + own + name: one for name, one in state.items()}, "learning_rate": rate},
+                written[-1],
+            )
+        found = TracInCP(wrapped, DATA, written, loss_fn=Halves()).influence(TEST)
+        np.testing.assert_array_equal(found.numpy(), expected.numpy())
+
+
+def test_only_the_last_layer_has_short_products(saved: tuple[Any, list[str]]) -> None:
+    first, loss = saved[0], Halves()
+    model = wb.nn.Sequential(first, wb.nn.Tanh(), wb.nn.Linear(2, 2).double()).eval()
+    load = {"checkpoints": [1], "checkpoints_load_func": lambda model, path: 1.0, "loss_fn": loss}
+    assert TracInCPFast(model, "2", DATA, **load).influence(TEST).shape == (4, 7)
+    with pytest.raises(ValueError, match=r"the model's output is not that of final_fc_layer.*into loss_fn"):
+        TracInCPFast(model, "0", DATA, **load).influence(TEST)
+    with pytest.raises(TypeError, match=r"with a weight \[out, in\], a Tanh is none"):
+        TracInCPFast(model, "1", DATA, **load)
+    lines = wb.data.TensorDataset(wb.from_numpy(X[:, None]), wb.from_numpy(Y[:, None]))
+    with pytest.raises(
+        wb.DimensionError, match=r"the last layer was given \[1, 1, 3\]: only of \[N, features\]"
+    ):
+        TracInCPFast(first, first, lines, **load).influence(TEST)
+
+
 def test_refusals(saved: tuple[Any, list[str]], tmp_path: Path) -> None:
     model, paths = saved
     loss = Halves()
@@ -213,6 +279,11 @@ def test_refusals(saved: tuple[Any, list[str]], tmp_path: Path) -> None:
         tracin.influence(TEST[0])
     with pytest.raises(wb.DimensionError, match=r"parts of a batch have \[3, 4\] examples"):
         tracin.influence((TEST[0], TEST[1][:3]))
+    with pytest.raises(wb.DimensionError, match=r"parts of a batch have \[0\] examples"):
+        tracin.influence((TEST[0][:0], TEST[1][:0]))
+    for rate, error in ((None, TypeError), (-1.0, ValueError), (float("nan"), ValueError)):
+        with pytest.raises(error, match="the learning rate that checkpoints_load_func returns is a"):
+            TracInCPFastRandProj(model, model, DATA, paths, lambda model, path, rate=rate: rate, loss_fn=loss)
     with pytest.raises(ValueError, match="gradients of the loss are NaN or infinite"):
         tracin.influence((TEST[0] * float("nan"), TEST[1]))
     wb.save([1], tmp_path / "list.pt")

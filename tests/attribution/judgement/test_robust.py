@@ -31,6 +31,7 @@ def near(found: Any, expected: Any) -> None:
 
 PAIR = (wb.tensor([[4.0, -1.0], [3.0, 10.0]]), wb.tensor([[2.0, -5.0], [-2.0, 1.0]]))
 LINE = wb.tensor([[9.0, 10.0, -6.0, -1.0]])
+SEARCH = MinParamPerturbation(basic, lambda x, by: x - by, "by", 0, 9, 1)
 FIVE = wb.tensor([[2.0, -9.0, 9.0, 1.0, -3.0]])
 
 
@@ -103,6 +104,22 @@ def test_outputs_that_are_no_probabilities_are_warned_of() -> None:
             ValueError,
             "num_attempts",
         ),
+        (
+            lambda: MinParamPerturbation(basic, basic, "a", 0, 9, 1, preproc_fn=1),
+            TypeError,
+            "preproc_fn is called",
+        ),  # type: ignore[arg-type]
+        (
+            lambda: MinParamPerturbation(basic, basic, "a", "0", 9, 1),
+            TypeError,
+            "arg_min is a number, got str",
+        ),  # type: ignore[arg-type]
+        (lambda: SEARCH.evaluate(LINE), TypeError, "give target=, the class of each sample"),
+        (
+            lambda: SEARCH.evaluate(LINE, target=wb.tensor([0, 1])),
+            DimensionError,
+            r"shape \[2\] for 1 samples",
+        ),
         (lambda: AttackComparator(basic, 1), TypeError, "metric is called"),  # type: ignore[arg-type]
         (lambda: AttackComparator(basic, basic).add_attack(1), TypeError, "an attack is called"),  # type: ignore[arg-type]
         (lambda: AttackComparator(basic, basic).add_attack(basic, "Original"), RuntimeError, "already"),
@@ -111,6 +128,11 @@ def test_outputs_that_are_no_probabilities_are_warned_of() -> None:
 def test_refusals(asked: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         asked()
+
+
+def test_only_a_step_has_another_way() -> None:
+    with pytest.raises(ValueError, match=r"radius is a finite number of 0 or more, got -1$"):
+        PGD(basic).perturb(LINE, -1, 1, 1, 0)
 
 
 def subtract(inputs: Any, ind: int, add_arg: float) -> Any:

@@ -98,7 +98,8 @@ class TCAV(ConceptInterpreter):
         count = 0
         for count, examples in enumerate(concept.data_iter, 1):
             found = LayerActivation(self.model, names).attribute(
-                examples, attribute_to_layer_input=self.attribute_to_layer_input
+                tuple(examples) if isinstance(examples, list) else examples,
+                attribute_to_layer_input=self.attribute_to_layer_input,
             )
             for name, activation in zip(names, found, strict=True):
                 path = self._folder(concept, name) / f"{count - 1:06d}.safetensors"
@@ -141,7 +142,9 @@ class TCAV(ConceptInterpreter):
         learned at once, in threads, each by a copy of the classifier.
 
         Raises:
-            ValueError: two concepts have the same id, a set has fewer than two, or a concept has no examples.
+            TypeError: a set has something else than concepts.
+            ValueError: two concepts have the same id, a set has fewer than two or one twice, or a concept has no
+                examples.
         """
         _check_sets(experimental_sets)
         for concepts in experimental_sets:
@@ -267,6 +270,12 @@ def _scores(attributions: Array, concepts: Sequence[Concept], cav: CAV) -> dict[
         )
     along = attributions @ weights.T.astype(attributions.dtype)
     classes = [int(one) for one in stats["classes"]]
+    missing = [one for one in concepts if one.id not in classes]
+    if missing:
+        raise ValueError(
+            f"{NAME}: the directions in layer {cav.layer!r} are those of the classes {classes}, and none is of "
+            f"{missing[0]!r}: the labels that a classifier learns from are the concepts' ids"
+        )
     order = [classes.index(one.id) for one in concepts]
     return {
         "sign_count": new((along > 0).mean(axis=0)[order].astype(along.dtype), ("concept",)),
@@ -278,6 +287,13 @@ def _check_sets(sets: list[list[Concept]]) -> None:
     for concepts in sets:
         if isinstance(concepts, Concept) or len(concepts) < 2:
             raise ValueError(f"{NAME}: experimental sets are lists of two concepts or more, got {concepts!r}")
+        for one in concepts:
+            if not isinstance(one, Concept):
+                raise TypeError(
+                    f"{NAME}: a set has concepts, Concept(id, name, data_iter), and here a {type(one).__name__}"
+                )
+        if len(set(concepts)) < len(concepts):
+            raise ValueError(f"{NAME}: a concept is told from others, and is twice in the set {concepts!r}")
 
 
 def _check_ids(concepts: Iterable[Concept]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.base import Attribution
+from workbench.attribution.checks import check_count
 from workbench.attribution.generation.inputs import InterpretableInput, TextTokenInput
 from workbench.attribution.generation.result import LLMAttributionResult
 from workbench.attribution.generation.tokens import number_of, numbers_of, shown, tokens_of
@@ -52,14 +53,25 @@ class _Writing:
         self, inp: InterpretableInput, target: Any, skip_tokens: Any, gen_args: dict[str, Any] | None
     ) -> list[int]:
         """Return the numbers of the tokens that are explained: those given, or those that the model writes."""
+        if not isinstance(inp, InterpretableInput):
+            raise TypeError(
+                f"inp is a prompt with its features, TextTokenInput(text, tokenizer) or TextTemplateInput(template, "
+                f"values), got {type(inp).__name__}"
+            )
         if target is None:
-            return self._written(self._numbers(inp.to_model_input())[0], gen_args)
+            written = self._written(self._numbers(inp.to_model_input())[0], gen_args)
+            if not written:
+                raise ValueError("there is nothing to explain: the model wrote no token after the prompt")
+            return written
         if gen_args is not None:
             raise ValueError("gen_args say how a text is written, and target= is one: give either")
         if isinstance(target, str):
             numbers = numbers_of(self.tokenizer, target, special=False)
         elif isinstance(target, Tensor | np.ndarray | list | tuple):
             numbers = [int(one) for one in np.asarray(target).ravel()]
+            # A score counted from the end would be that of another token.
+            if any(one < 0 for one in numbers):
+                raise ValueError(f"numbers of tokens are 0 or more, the target has {min(numbers)}")
         else:
             raise TypeError(f"target is a text or numbers of tokens, got {type(target).__name__}")
         skipped = {number_of(self.tokenizer, one) for one in skip_tokens or ()}
@@ -156,13 +168,12 @@ class LLMAttribution(_Writing):
         text goes through the model at once, which is the same, and faster, where no token looks at those after it.
 
         Raises:
-            TypeError: the target is neither text nor numbers.
+            TypeError: `inp` is no prompt with features, or the target neither text nor numbers.
             ValueError: there is nothing to explain, or arguments contradict each other.
             DimensionError: the model returns no scores of tokens.
         """
         targets = self._targets(inp, target, skip_tokens, gen_args)
-        if num_trials < 1:
-            raise ValueError(f"num_trials is at least 1, got {num_trials!r}")
+        check_count(type(self).__name__, "num_trials", num_trials)
         known: dict[bytes, Array] | None = {} if use_cached_outputs else None
         # The model is named, so that it is found and put into evaluation mode.
         self.attr_method.forward_func = functools.partial(

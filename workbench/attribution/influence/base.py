@@ -77,31 +77,49 @@ def loader_of(method: str, dataset: Any, batch_size: int | None) -> Any:
     return DataLoader(dataset, batch_size=check_count(method, "batch_size", batch_size), shuffle=False)
 
 
-def batches_of(method: str, inputs: Any, show_progress: bool = False) -> Iterable[tuple[Any, ...]]:
+def batches_of(method: str, inputs: Any, show_progress: bool = False) -> Iterator[tuple[Any, ...]]:
     """Return batches ``(features …, labels)``: of a loader all, of a tuple the one.
 
     Raises:
-        TypeError: `inputs` are neither.
+        TypeError: `inputs` are neither, or a loader gives something else.
+        ValueError: a loader gives nothing.
     """
     if isinstance(inputs, DataLoader):
-        return progress(inputs, method) if show_progress else inputs
+        return _loaded(method, progress(inputs, method) if show_progress else inputs)
     if not isinstance(inputs, tuple | list) or len(inputs) < 2:
         raise TypeError(
             f"{method}: inputs are a tuple (features, …, labels), as a batch of the training data is, or a loader of "
             f"such; got {type(inputs).__name__}"
         )
-    return [tuple(inputs)]
+    return iter([tuple(inputs)])
+
+
+def _loaded(method: str, batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    empty = True
+    for batch in batches:
+        if not isinstance(batch, tuple | list) or len(batch) < 2:
+            size = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
+            raise TypeError(
+                f"{method}: the data gives batches (features, …, labels), and gave a {type(batch).__name__}{size}"
+            )
+        empty = False
+        yield tuple(batch)
+    if empty:
+        raise ValueError(f"{method}: there are no examples in the data")
 
 
 def single_examples(method: str, batch: Any) -> Iterator[tuple[Any, ...]]:
     """Yield the examples of a batch one by one, each as a batch of one.
 
     Raises:
-        DimensionError: the parts of the batch have different numbers of examples.
+        DimensionError: the parts of the batch have different numbers of examples, or none.
     """
     sizes = {one.shape[0] for one in batch if isinstance(one, Tensor) and one.ndim > 0}
-    if len(sizes) != 1:
-        raise DimensionError(f"the parts of a batch have {sorted(sizes)} examples along dim 0", op=method)
+    if len(sizes) != 1 or 0 in sizes:
+        raise DimensionError(
+            f"the parts of a batch have {sorted(sizes)} examples along dim 0: all have the same number, 1 or more",
+            op=method,
+        )
     for row in range(sizes.pop()):
         yield tuple(
             new(one.detach().numpy(force=True)[row : row + 1], one._names)
@@ -178,7 +196,6 @@ def most_influential(
         places = numbers if places is None else np.concatenate([places, numbers], axis=1)
         order = np.argsort(-sign * best, axis=1, kind="stable")[:, :k]
         best, places = (np.take_along_axis(one, order, axis=1) for one in (best, places))
-    if best is None or places is None:
-        raise ValueError(f"{method}: there are no training examples")
+    assert best is not None and places is not None  # data without examples was refused
     names = ("input", "rank")
     return KMostInfluentialResults(new(places, names), new(best, names))

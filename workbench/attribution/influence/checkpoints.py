@@ -53,8 +53,9 @@ def load_checkpoint(model: Module, path: Any) -> float:
         raise TypeError(f"{path} holds a {type(state).__name__}, and no state of a model by names")
     state = dict(state)
     rate = float(state.pop("learning_rate", 1.0))
-    # As parallel training saves it.
-    whole = {name.removeprefix("module."): value for name, value in state.items()}
+    # As parallel training saves it; a part of the model may be called so itself.
+    own = model.state_dict()
+    whole = {name if name in own else name.removeprefix("module."): value for name, value in state.items()}
     model.load_state_dict(whole)
     return rate
 

@@ -86,6 +86,10 @@ class SimilarityInfluence(DataInfluence):
 
         Each is [input, rank]. Where activations are all 0 the cosine has no meaning: a `RuntimeWarning` says so, and
         ``zero_acts-LAYER`` holds the pairs [pair, (input, example)].
+
+        Raises:
+            ValueError: `top_k` is below 1, or the data has no examples.
+            DimensionError: `similarity_metric` returns something else than one number for each pair.
         """
         top_k = check_count(self.get_name(), "top_k", top_k)
         activations = LayerActivation(self.module, self.layers)
@@ -95,6 +99,8 @@ class SimilarityInfluence(DataInfluence):
             theirs = activations.attribute(tuple(batch) if isinstance(batch, list) else batch)
             for part, test, train in zip(found, mine, theirs, strict=True):
                 part.append(self._similar(test, train))
+        if not all(found):
+            raise ValueError(f"{self.get_name()}: there are no examples in the data")
         influences: dict[str, Any] = {}
         for layer, parts in zip(self.layers, found, strict=True):
             whole = np.concatenate(parts, axis=1)

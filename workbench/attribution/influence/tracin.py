@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from workbench.attribution.checks import check_number
 from workbench.attribution.influence.base import (
     DataInfluence,
     KMostInfluentialResults,
@@ -20,7 +21,7 @@ from workbench.attribution.influence.base import (
     scores_as_tensor,
 )
 from workbench.attribution.influence.checkpoints import found_checkpoints, keeping, load_checkpoint
-from workbench.attribution.layers import find_layer
+from workbench.attribution.layers import find_part
 from workbench.attribution.modes import evaluating
 from workbench.core.value import new
 from workbench.nn import Module
@@ -40,7 +41,7 @@ def parameters_of(method: str, model: Module, layers: list[str] | None) -> list[
     if layers is None:
         found: list[Tensor] = list(model.parameters())
     else:
-        places: list[Any] = [find_layer(method, model, name).place for name in layers]
+        places: list[Any] = [find_part(method, model, name).place for name in layers]
         found = [one for place in places for one in place.parameters()]
     found = [one for one in found if one.requires_grad]
     if not found:
@@ -100,7 +101,7 @@ class TracInCPBase(DataInfluence):
 
         Raises:
             TypeError, DimensionError: inputs are no batch.
-            ValueError: `k` is below 1, or gradients are NaN or infinite.
+            ValueError: `k` is below 1, the data has no examples, or gradients are NaN or infinite.
         """
         return self._answer(self._parts(inputs, show_progress), k, proponents)
 
@@ -124,11 +125,17 @@ class TracInCPBase(DataInfluence):
         total: Array | None = None
         with keeping(self.model), evaluating(self.model):
             for checkpoint in self.checkpoints:
-                rate = self.checkpoints_load_func(self.model, checkpoint)
+                rate = self._load(checkpoint)
                 batches = batches_of(self.get_name(), given, show_progress)
                 part = rate * np.concatenate([self._own(batch) for batch in batches])
                 total = part if total is None else total + part
         return new(total, ("example",))
+
+    def _load(self, checkpoint: Any) -> float:
+        """Load a checkpoint into the model; return the learning rate there."""
+        rate: Any = self.checkpoints_load_func(self.model, checkpoint)
+        rate = rate.item() if isinstance(rate, Tensor) and rate.numel() == 1 else rate
+        return check_number(self.get_name(), "the learning rate that checkpoints_load_func returns", rate)
 
     @abstractmethod
     def _parts(self, inputs: Any, show_progress: bool) -> Iterator[Array]:
@@ -183,7 +190,7 @@ class TracInCP(TracInCPBase):
         parts = []
         with keeping(self.model), evaluating(self.model):
             for checkpoint in self.checkpoints:
-                rate = self.checkpoints_load_func(self.model, checkpoint)
+                rate = self._load(checkpoint)
                 parts.append(rate * self._all(inputs, self.loss_fn, aggregate))
         return new(np.concatenate(parts, axis=1), ("input", "value"))
 
@@ -199,13 +206,12 @@ class TracInCP(TracInCPBase):
     def _parts(self, inputs: Any, show_progress: bool, aggregate: bool = False) -> Iterator[Array]:
         asked = []
         for checkpoint in self.checkpoints:
-            self.checkpoints_load_func(self.model, checkpoint)
+            self._load(checkpoint)
             asked.append(self._all(inputs, self.test_loss_fn, aggregate))
-        batches: Iterable[Any] = batches_of(self.get_name(), self.train_dataloader, show_progress)
-        for batch in batches:
+        for batch in batches_of(self.get_name(), self.train_dataloader, show_progress):
             scores = []
             for checkpoint, mine in zip(self.checkpoints, asked, strict=True):
-                rate = self.checkpoints_load_func(self.model, checkpoint)
+                rate = self._load(checkpoint)
                 scores.append(rate * (mine @ self._gradients(batch, self.loss_fn).T))
             yield np.sum(scores, axis=0)
 

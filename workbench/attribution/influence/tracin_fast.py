@@ -19,8 +19,9 @@ from workbench.attribution.influence.base import (
 from workbench.attribution.influence.checkpoints import keeping, load_checkpoint
 from workbench.attribution.influence.neighbours import ExactNearestNeighbors, NearestNeighbors
 from workbench.attribution.influence.tracin import TracInCPBase
-from workbench.attribution.layers import find_layer
+from workbench.attribution.layers import find_part
 from workbench.attribution.modes import evaluating
+from workbench.base.errors import DimensionError
 from workbench.base.random import Generator
 from workbench.core.dispatch import enable_grad, no_grad
 from workbench.core.value import new
@@ -40,7 +41,9 @@ class TracInCPFast(TracInCPBase):
     for how it takes gradients.
 
     Raises:
-        TypeError, ValueError: as `TracInCPBase` does, for a layer that there is not, or without `loss_fn`.
+        TypeError, ValueError: as `TracInCPBase` does, for a layer that there is not or has no weight [out, in], or
+            without `loss_fn`; when asked, for a layer whose output is not the model's, or that runs more than once.
+        DimensionError: when asked, the layer's input is not [N, features].
     """
 
     def __init__(
@@ -61,13 +64,19 @@ class TracInCPFast(TracInCPBase):
         if loss_fn is None:
             raise ValueError(f"{self.get_name()}: give loss_fn, whose gradient for the output is needed")
         self.vectorize = vectorize
-        self.final_fc_layer: Any = find_layer(self.get_name(), model, final_fc_layer).place
+        self.final_fc_layer: Any = find_part(self.get_name(), model, final_fc_layer).place
+        weight = getattr(self.final_fc_layer, "weight", None)
+        if not isinstance(weight, Tensor) or weight.ndim != 2:
+            raise TypeError(
+                f"{self.get_name()}: final_fc_layer is a linear layer, with a weight [out, in], a "
+                f"{type(self.final_fc_layer).__name__} is none"
+            )
 
     def _factors(self, batch: Any, loss_fn: Loss) -> tuple[Array, Array]:
         """Return the gradients for the output and the layer's inputs, each [examples, …] in one line."""
         seen: list[Any] = []
         handle = self.final_fc_layer.register_forward_hook(
-            lambda layer, inputs, output: seen.append(inputs[0].detach())
+            lambda layer, inputs, output: seen.append((inputs[0].detach(), output.detach()))
         )
         try:
             with no_grad():
@@ -76,6 +85,8 @@ class TracInCPFast(TracInCPBase):
             handle.remove()
         if len(seen) != 1:
             raise ValueError(f"{self.get_name()}: the last layer ran {len(seen)} times in one pass, not once")
+        layer_input, layer_output = seen[0]
+        self._check_last(layer_input, layer_output, output)
         slopes = []
         for one, label in single_examples(self.get_name(), (output, batch[-1])):
             leaf = one.requires_grad_()
@@ -83,8 +94,23 @@ class TracInCPFast(TracInCPBase):
                 found = autograd.grad(loss_of(loss_fn, leaf, label), [leaf])[0]
             assert found is not None
             slopes.append(found.detach().numpy(force=True).reshape(-1))
-        inputs = seen[0].numpy(force=True)
-        return np.stack(slopes), inputs.reshape(len(inputs), -1)
+        return np.stack(slopes), layer_input.numpy(force=True)
+
+    def _check_last(self, layer_input: Tensor, layer_output: Tensor, output: Tensor) -> None:
+        """Raise where the gradient for the layer's weight is no product of what was found."""
+        if layer_input.ndim != 2:
+            raise DimensionError(
+                f"the last layer was given {list(layer_input.shape)}: only of [N, features] is the gradient of its "
+                "weight a product of two vectors. TracInCP takes any model",
+                op=self.get_name(),
+            )
+        found, whole = (one.numpy(force=True).reshape(-1) for one in (layer_output, output))
+        if not np.array_equal(found, whole, equal_nan=True):
+            raise ValueError(
+                f"{self.get_name()}: the model's output is not that of final_fc_layer, so that the loss's gradient for "
+                "it is unknown. Give the last layer, and put what follows it, such as a softmax, into loss_fn; "
+                "TracInCP takes any model"
+            )
 
     def _all(self, inputs: Any, loss_fn: Loss) -> tuple[Array, Array]:
         pairs = [self._factors(one, loss_fn) for one in batches_of(self.get_name(), inputs)]
@@ -94,12 +120,12 @@ class TracInCPFast(TracInCPBase):
     def _parts(self, inputs: Any, show_progress: bool) -> Iterator[Array]:
         asked = []
         for checkpoint in self.checkpoints:
-            self.checkpoints_load_func(self.model, checkpoint)
+            self._load(checkpoint)
             asked.append(self._all(inputs, self.test_loss_fn))
         for batch in batches_of(self.get_name(), self.train_dataloader, show_progress):
             scores = []
             for checkpoint, (slopes, layer_inputs) in zip(self.checkpoints, asked, strict=True):
-                rate = self.checkpoints_load_func(self.model, checkpoint)
+                rate = self._load(checkpoint)
                 theirs, theirs_in = self._factors(batch, self.loss_fn)
                 scores.append(rate * (slopes @ theirs.T) * (layer_inputs @ theirs_in.T))
             yield np.sum(scores, axis=0)
@@ -167,7 +193,7 @@ class TracInCPFastRandProj(TracInCPFast):
         parts = []
         with keeping(self.model), evaluating(self.model):
             for checkpoint in self.checkpoints:
-                rate = self.checkpoints_load_func(self.model, checkpoint)
+                rate = self._load(checkpoint)
                 slopes, layer_inputs = self._shortened(*self._all(inputs, loss_fn))
                 products = slopes[:, :, None] * layer_inputs[:, None, :]
                 parts.append(rate**0.5 * products.reshape(len(products), -1))

@@ -9,9 +9,11 @@ import numpy as np
 
 from workbench.attribution.base import Attribution
 from workbench.attribution.evaluation import Batch, Evaluation, Make, gradients_for
-from workbench.attribution.layers import Layer, Taken, by_name, find_layer, run_layers
+from workbench.attribution.layer_values import Taken, run_layers
+from workbench.attribution.layers import Layer, by_name, find_layer
 from workbench.attribution.target import check_output, select
 from workbench.core.dispatch import enable_grad, no_grad
+from workbench.nn import Module
 from workbench.nn import functional as F
 from workbench.tensor import Tensor
 from workbench.tensor.interchange import plain
@@ -25,7 +27,7 @@ class LayerAttribution(Attribution):
     """A method whose attributions are those of what a layer gives, or is given, in its shape.
 
     `layer` is a module of the model, its dotted name (``"features.3"``, with ``#1`` for its second call in a pass), or
-    a node of a graph.
+    a node of a graph. None stands for one that is set later, as `layer`, before anything is explained.
 
     Raises:
         TypeError: `forward_func` cannot be called, or `layer` is nothing that can be found.
@@ -38,18 +40,22 @@ class LayerAttribution(Attribution):
         super().__init__(forward_func)
         self.layer = layer
         self.device_ids = device_ids
-        self.layers(False)
+        if layer is not None:
+            self.layers(False)
 
     def layers(self, at_input: bool) -> list[Layer]:
         """Return the layers that are meant, one unless a list was given."""
         wanted = self.layer if isinstance(self.layer, list) else [self.layer]
         return [find_layer(type(self).__name__, self.forward_func, one, at_input) for one in wanted]
 
+    def _named_modules(self) -> list[Module]:
+        return [one.place for one in self.layers(False) if isinstance(one.place, Module)]
+
     def on(self, forward_func: Callable[..., Any]) -> Self:
         """Return the same method of another model: its layers are those of the same names."""
         other = super().on(forward_func)
         wanted = self.layer if isinstance(self.layer, list) else [self.layer]
-        names = [by_name(type(self).__name__, self.forward_func, one) for one in wanted]
+        names = [by_name(self.forward_func, one) for one in wanted]
         other.layer = names if self.listed else names[0]
         return other
 

@@ -40,6 +40,7 @@ class LayerDeepLift(LayerAttribution, GradientAttribution):
     [[3.0, 0.0]]
     """
 
+    takes_any_type = True
     name = "Layer DeepLift"
     kind: ClassVar[type[DeepLift]] = DeepLift
     """The method of the whole model."""
@@ -77,6 +78,7 @@ class LayerDeepLift(LayerAttribution, GradientAttribution):
             baselines,
             target,
             additional_forward_args,
+            any_type=True,
             distribution=self.kind.draws_baselines,
         )
         answer = self.answer(

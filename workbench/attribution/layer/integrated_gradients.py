@@ -12,7 +12,7 @@ from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, GradientAttribution, tolerance_of, total_of
 from workbench.attribution.integrated_gradients import integral
 from workbench.attribution.layer.base import LayerAttribution, LayerRuns, check_no_keywords
-from workbench.attribution.layers import LayerForward
+from workbench.attribution.layer_values import LayerForward
 from workbench.core.value import new
 
 __all__ = ["LayerIntegratedGradients"]
@@ -121,7 +121,8 @@ class LayerIntegratedGradients(LayerAttribution, GradientAttribution):
             [one.astype(value.dtype) for one, value in zip(sums, values, strict=True)],
             scores,
             total_of(sums) - change,
-            tolerance_of(change),
+            # Slopes alone need not add up.
+            tolerance_of(change) if self.multiplies_by_inputs else None,
             names=runs.names,
             groups=runs.counts if self.listed else None,
             **evaluation.state(),

@@ -27,6 +27,7 @@ class LayerLRP(LayerAttribution, LRP):
     [[3.0, 0.0]]
     """
 
+    takes_any_type = True
     name = "Layer LRP"
 
     def __init__(
@@ -54,7 +55,7 @@ class LayerLRP(LayerAttribution, LRP):
 
         Raises as `LRP.attribute` does; ValueError where the layer does not run, or several times.
         """
-        question = ask(type(self).__name__, inputs, None, target, additional_forward_args)
+        question = ask(type(self).__name__, inputs, None, target, additional_forward_args, any_type=True)
         found = []
         for number in range(len(self.layers(attribute_to_layer_input))):
             answer = self.answer(

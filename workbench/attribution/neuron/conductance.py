@@ -12,8 +12,9 @@ from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, GradientAttribution
 from workbench.attribution.evaluation import gradients_for
 from workbench.attribution.layer.base import check_no_keywords
-from workbench.attribution.layers import NeuronForward, Taken, run_layers, select_neuron
+from workbench.attribution.layer_values import Taken, run_layers
 from workbench.attribution.neuron.base import NeuronAttribution
+from workbench.attribution.neuron.forward import NeuronForward, select_neuron
 from workbench.attribution.paths import add_by_sample, along_path
 from workbench.attribution.quadrature import quadrature
 from workbench.attribution.target import select

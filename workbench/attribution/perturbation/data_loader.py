@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,10 +83,16 @@ class DataLoaderAttribution:
         `return_input_shape` the result is one tensor [numbers, features].
 
         Raises as `FeatureAblation.attribute` does for masks and baselines; DimensionError: roles or first sizes do not
-        fit; TypeError: the metric is not a tensor; ValueError: the loader is empty or nothing is to be explained.
+        fit, or batches differ in more than their number of samples; TypeError: the loader cannot be gone through again,
+        or the metric is not a tensor; ValueError: the loader is empty or nothing is to be explained.
         """
         method = type(self).__name__
         check_count(method, "perturbations_per_pass", perturbations_per_pass)
+        if not isinstance(dataloader, Iterable) or isinstance(dataloader, Iterator):
+            raise TypeError(
+                f"{method}: a loader, or a list of batches, is gone through many times; a {type(dataloader).__name__} "
+                "cannot be"
+            )
         first = next(iter(dataloader), None)
         if first is None:
             raise ValueError(f"{method}: the loader has no batches")
@@ -149,7 +155,7 @@ class _Passes:
         """Return the metric of a pass for each of the features that are away, None for none."""
         gathered: list[Any] = [None] * len(away)
         for batch in self.loader:
-            entries = _entries(batch)
+            entries = self._checked(_entries(batch))
             for place, feature in enumerate(away):
                 perturbed = self._without(entries, feature)
                 given = [
@@ -167,6 +173,30 @@ class _Passes:
                     "make one, wb.tensor(...)"
                 )
         return [one.numpy(force=True) for one in metrics]
+
+    def _checked(self, entries: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the entries of a batch, which go with the features of the first."""
+        method = type(self.owner).__name__
+        if len(entries) != len(self.roles):
+            raise DimensionError(
+                f"the first batch has {len(self.roles)} entries, another {len(entries)}: all have as many",
+                op=method,
+            )
+        explained = [
+            one for one, role in zip(entries, self.roles, strict=True) if role == InputRole.need_attr
+        ]
+        for one, mask in zip(explained, self.features.masks, strict=True):
+            fits = one.ndim == mask.ndim and all(
+                wanted in (1, size) for size, wanted in zip(one.shape[1:], mask.shape[1:], strict=True)
+            )
+            if not fits:
+                raise DimensionError(
+                    f"features are those of {list(mask.shape[1:])} values a sample, and a batch has shape "
+                    f"{list(one.shape)}: all have the values of the first, or a "
+                    "feature_mask of size 1 where they differ",
+                    op=method,
+                )
+        return entries
 
     def _without(self, entries: tuple[Any, ...], feature: int | None) -> tuple[Any, ...]:
         if feature is None:

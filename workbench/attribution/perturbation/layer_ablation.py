@@ -8,7 +8,7 @@ from typing import Any
 from workbench.attribution.arguments import Over, Question
 from workbench.attribution.base import Answer, Attribution
 from workbench.attribution.layer.base import LayerAttribution, LayerRuns
-from workbench.attribution.layers import LayerForward
+from workbench.attribution.layer_values import LayerForward
 from workbench.attribution.perturbation.ablation import FeatureAblation
 from workbench.attribution.perturbation.asking import ask_any
 from workbench.attribution.perturbation.permutation import FeaturePermutation

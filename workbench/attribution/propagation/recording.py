@@ -47,8 +47,8 @@ class Propagation(ABC):
         """Values of codes by identity, each with the real numbers that it stands for, which are followed."""
 
     def follow(self, values: Sequence[Any]) -> None:
-        """Follow what is made of these values, which are leaves that ask for gradients."""
-        self.inputs = {id(one) for one in values}
+        """Follow what is made of these values as well, which ask for gradients and are kept by who gives them."""
+        self.inputs |= {id(one) for one in values}
 
     def depends(self, value: Any) -> bool:
         """Say whether a value depends on the inputs in a way that is followed."""

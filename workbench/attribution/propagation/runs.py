@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,11 @@ import numpy as np
 from workbench import autograd
 from workbench.attribution.arguments import Question
 from workbench.attribution.evaluation import gradients_for
-from workbench.attribution.layers import Layer, Taken, run_layers
-from workbench.attribution.modes import modules_behind
+from workbench.attribution.layer_values import Taken, run_layers
+from workbench.attribution.layers import Layer
 from workbench.attribution.propagation.differences import Explained, Reference
 from workbench.attribution.propagation.multipliers import SMALL
+from workbench.attribution.propagation.recording import Propagation
 from workbench.attribution.propagation.relevance import Relevance
 from workbench.attribution.target import select
 from workbench.base.errors import AutogradError
@@ -22,6 +22,7 @@ from workbench.base.random import get_rng_state, set_rng_state
 from workbench.core import scope
 from workbench.core.dispatch import enable_grad, interpreting
 from workbench.core.value import new
+from workbench.nn import Module
 from workbench.tensor import Tensor
 from workbench.tensor.interchange import plain
 
@@ -37,10 +38,13 @@ class Tapped:
     def __init__(self, method: str, forward: Forward, layer: Layer) -> None:
         self.method, self.forward, self.layer = method, forward, layer
         self.runs: list[list[Tensor]] = []
+        self.by: Propagation | None = None
+        """Who follows what the layer gives: it need not come of inputs that have gradients."""
 
     def __call__(self, *arguments: Any) -> Any:
         rows = next(one.shape[0] for one in arguments if isinstance(one, Tensor))
-        taken = Taken(self.method, self.layer, rows, gradients=True)
+        follow = None if self.by is None else self.by.follow
+        taken = Taken(self.method, self.layer, rows, gradients=True, follow=follow)
         output = run_layers(self.method, self.forward, arguments, [self.layer], [taken])
         self.runs.append(taken.values)
         return output
@@ -64,20 +68,14 @@ def multipliers_of(
     """
     explained = Explained(question.method)
     reference = Reference(explained, small)
-    leaves = [leaf.requires_grad_() for leaf in question.tensors(values)]
-    baselines = [leaf.requires_grad_() for leaf in question.tensors(references)]
-    explained.follow(leaves)
-    reference.follow(baselines)
     with enable_grad():
         # What a model draws is to be the same in both runs.
         drawn = get_rng_state()
-        with interpreting(explained):
-            output = forward(*leaves, *question.arguments(rows))
+        leaves, output = _followed(forward, explained, question, values, rows)
         index = select(output, question.target, rows, question.method)
         after = get_rng_state()
         set_rng_state(drawn)
-        with interpreting(reference):
-            before = forward(*baselines, *question.arguments(rows))
+        _, before = _followed(forward, reference, question, references, rows)
         set_rng_state(after)
         reference.finish()
         wanted = forward.runs[0] if isinstance(forward, Tapped) else leaves
@@ -94,11 +92,9 @@ def relevance_of(
     Raises:
         AutogradError: a call has no rule, or no relevance reaches the inputs.
     """
-    leaves = [leaf.requires_grad_() for leaf in question.tensors(values)]
-    run.follow(leaves)
-    with enable_grad(), _modules_tracked(forward):
-        with interpreting(run):
-            output = forward(*leaves, *question.arguments(rows))
+    # Modules say when they are called, those too that no code names: their `rule` is asked.
+    with enable_grad(), scope.tracking(Module()):
+        leaves, output = _followed(forward, run, question, values, rows)
         index = select(output, question.target, rows, question.method)
         wanted = forward.runs[0] if isinstance(forward, Tapped) else leaves
         picked = plain(output)[index]
@@ -119,12 +115,13 @@ def relevance_of(
     return arrays, picked
 
 
-@contextmanager
-def _modules_tracked(forward: Forward) -> Iterator[None]:
-    """Have modules say when they are called: their ``rule`` is asked."""
-    roots = modules_behind(forward.forward if isinstance(forward, Tapped) else forward)
-    if not roots:
-        yield
-        return
-    with scope.tracking(roots[0]):
-        yield
+def _followed(
+    forward: Forward, run: Propagation, question: Question, values: Sequence[Array], rows: Array
+) -> tuple[list[Tensor], Any]:
+    """Return the inputs and what the model gives for them, run by `run`, which follows those that have gradients."""
+    leaves = [leaf.requires_grad_() if leaf.dtype.kind == "f" else leaf for leaf in question.tensors(values)]
+    run.follow([leaf for leaf in leaves if leaf.requires_grad])
+    if isinstance(forward, Tapped):
+        forward.by = run
+    with interpreting(run):
+        return leaves, forward(*leaves, *question.arguments(rows))

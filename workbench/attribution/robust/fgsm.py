@@ -28,6 +28,9 @@ Array = np.ndarray[Any, Any]
 LEAST_GRADIENT = 1e-6
 """A gradient below this is rounding: its sign says nothing, and the value stays."""
 
+AWAY = "targeted=True goes the other way"
+"""Instead of a negative step."""
+
 
 class LossWarning(UserWarning):
     """An attack's loss means nothing for this output."""
@@ -88,7 +91,7 @@ class FGSM(Perturbation):
             AutogradError: the loss does not depend on the inputs through ops that have gradients.
         """
         question = question_of(self, inputs, target, additional_forward_args)
-        epsilon = check_number(question.method, "epsilon", epsilon)
+        epsilon = check_number(question.method, "epsilon", epsilon, AWAY)
         masks = masks_of(question, mask)
         values = [one.payload for one in question.inputs]
         with evaluating(self.forward_func):

@@ -6,10 +6,13 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from workbench.attribution.checks import check_count
 from workbench.attribution.modes import evaluating
 from workbench.attribution.robust.perturbation import Perturbation
 from workbench.attribution.robust.trials import extra_of, run_together
+from workbench.base.errors import DimensionError
 from workbench.ops.reduce.extremes import argmax
 from workbench.tensor import Tensor
 from workbench.tensor.factories import tensor
@@ -31,7 +34,7 @@ class MinParamPerturbation:
     of the outputs [N, classes] is the target's for all samples.
 
     Raises:
-        TypeError: the model, the attack or a function cannot be called.
+        TypeError: the model, the attack or a function cannot be called, or an end of the range is no number.
         ValueError: a mode that there is not, less than one attempt, or a range with less than one step.
 
     >>> import workbench as wb
@@ -54,9 +57,18 @@ class MinParamPerturbation:
         apply_before_preproc: bool = False,
         correct_fn: Callable[..., Any] | None = None,
     ) -> None:
-        for name, one in (("forward_func", forward_func), ("attack", attack)):
+        called = {
+            "forward_func": forward_func,
+            "attack": attack,
+            "preproc_fn": preproc_fn or callable,
+            "correct_fn": correct_fn or callable,
+        }
+        for name, one in called.items():
             if not callable(one):
                 raise TypeError(f"{NAME}: {name} is called, a {type(one).__name__} cannot be")
+        for name, number in (("arg_min", arg_min), ("arg_max", arg_max), ("arg_step", arg_step)):
+            if isinstance(number, bool) or not isinstance(number, int | float | np.number):
+                raise TypeError(f"{NAME}: {name} is a number, got {type(number).__name__}")
         if not arg_step > 0 or not arg_max > arg_min + arg_step:
             raise ValueError(
                 f"{NAME}: from {arg_min} to {arg_max} there is no step of {arg_step}; the range is longer than a step, "
@@ -91,6 +103,8 @@ class MinParamPerturbation:
         `apply_before_preproc`.
 
         Raises:
+            TypeError: there is neither a target nor a `correct_fn`.
+            DimensionError: there is not one target, or one for each sample.
             ValueError: `perturbations_per_eval` is below 1, or the model's outputs are no [N, classes] that the
                 greatest could be taken of.
         """
@@ -98,6 +112,10 @@ class MinParamPerturbation:
         right = dict(correct_fn_kwargs or {})
         if target is not None:
             right = {"target": target, **right}
+        if self.correct_fn is _is_right and "target" not in right:
+            raise TypeError(
+                f"{NAME}: give target=, the class of each sample, or make it with a correct_fn that needs none"
+            )
         ready = inputs if self.preproc_fn is None else self.preproc_fn(inputs)
         asked = _Search(self, inputs, ready, attack_kwargs or {}, extra_of(additional_forward_args), right)
         with evaluating(self.forward_func):
@@ -190,4 +208,9 @@ def _is_right(outputs: Any, target: Any) -> bool:
             f"{NAME}: outputs of {shape} are no [N, classes]; give correct_fn, which says when they are right"
         )
     wanted = target if isinstance(target, Tensor) else tensor(target)
+    if wanted.ndim > 1 or wanted.numel() not in (1, outputs.shape[0]):
+        raise DimensionError(
+            f"targets of shape {list(wanted.shape)} for {outputs.shape[0]} samples: give one class, or one for each",
+            op=NAME,
+        )
     return bool((argmax(outputs, dim=1) == wanted).all())

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.attribution.checks import check_count, check_number
 from workbench.attribution.modes import evaluating
-from workbench.attribution.robust.fgsm import FGSM, question_of
+from workbench.attribution.robust.fgsm import AWAY, FGSM, question_of
 from workbench.attribution.robust.perturbation import masks_of
 from workbench.base.random import default_generator
 
@@ -66,7 +66,7 @@ class PGD(FGSM):
         question = question_of(self, inputs, target, additional_forward_args)
         method = question.method
         radius = check_number(method, "radius", radius)
-        step_size = check_number(method, "step_size", step_size)
+        step_size = check_number(method, "step_size", step_size, AWAY)
         check_count(method, "step_num", step_num, 0)
         if norm not in ("Linf", "L2"):
             raise ValueError(f'{method}: norm is "Linf" or "L2", got {norm!r}')

@@ -10,7 +10,7 @@ from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of
 from workbench.tensor import Tensor
 
-__all__ = ["as_image", "as_series", "as_vector", "pixels_of"]
+__all__ = ["as_image", "as_series", "as_vector", "check_finite", "pixels_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -82,6 +82,14 @@ def as_vector(values: Any, what: str, op: str) -> Array:
     if array.ndim != 1:
         raise _refused(op, what, "one number for each token, [T]", values)
     return array.astype(np.float64)
+
+
+def check_finite(values: Array) -> None:
+    """Raise ValueError where attributions are NaN or infinite: beside those no other has a colour."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"{int((~np.isfinite(values)).sum())} of {values.size} attributions are not finite numbers"
+        )
 
 
 def pixels_of(image: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.attribution.visualization.arrays import as_vector
+from workbench.attribution.visualization.arrays import as_vector, check_finite
 from workbench.attribution.visualization.colours import NEGATIVE, POSITIVE, chosen_map
 from workbench.attribution.visualization.figures import axes_of, finish
 from workbench.base.errors import DimensionError
@@ -34,6 +34,7 @@ def draw_token_matrix(
 
     Raises:
         DimensionError: there is not one number for each pair of tokens.
+        ValueError: attributions are NaN or infinite.
 
     >>> _, axes = draw_token_matrix([[0.5, -1.0]], ["a", "b"], ["c"])
     >>> [text.get_text() for text in axes.texts]
@@ -46,6 +47,7 @@ def draw_token_matrix(
             f"{len(input_tokens)} of the input",
             op="draw_token_matrix",
         )
+    check_finite(values)
     most = float(np.abs(values).max(initial=0)) or 1.0
     size = (max(1.5 + 0.7 * len(input_tokens), 4), max(1.2 + 0.4 * len(output_tokens), 2))
     figure, axes = axes_of(None, use_pyplot, size, layout="constrained")
@@ -68,6 +70,7 @@ def draw_token_bars(
 
     Raises:
         DimensionError: there is not one number for each token.
+        ValueError: attributions are NaN or infinite.
 
     >>> _, axes = draw_token_bars([0.5, -1.0], ["a", "b"])
     >>> [float(bar.get_height()) for bar in axes.patches]
@@ -78,6 +81,7 @@ def draw_token_bars(
         raise DimensionError(
             f"{len(values)} attributions for {len(input_tokens)} tokens", op="draw_token_bars"
         )
+    check_finite(values)
     figure, axes = axes_of(None, use_pyplot, (max(1.5 + 0.5 * len(values), 4), 3), layout="constrained")
     axes.bar(range(len(values)), values, color=[POSITIVE if one > 0 else NEGATIVE for one in values])
     axes.axhline(0, color="0.5", linewidth=0.8)

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from workbench.attribution.visualization.arrays import as_image
+from workbench.attribution.visualization.arrays import as_image, check_finite
 from workbench.base.dims import near_miss
 
 __all__ = ["Sign", "VisualizeSign", "check_choice", "normalize", "scaled"]
@@ -64,10 +64,7 @@ def scaled(values: Any, sign: Sign, outlier_perc: float) -> Array:
     if not 0 <= outlier_perc <= 100:
         raise ValueError(f"outlier_perc is a percentage from 0 to 100, got {outlier_perc!r}")
     values = np.asarray(values, np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError(
-            f"{int((~np.isfinite(values)).sum())} of {values.size} attributions are not finite numbers"
-        )
+    check_finite(values)
     if sign == "positive":
         values = np.maximum(values, 0)
     elif sign == "negative":

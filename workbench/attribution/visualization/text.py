@@ -11,7 +11,7 @@ from IPython.display import HTML, display
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from workbench.attribution.visualization.arrays import as_vector
+from workbench.attribution.visualization.arrays import as_vector, check_finite
 from workbench.attribution.visualization.colours import chosen_map
 from workbench.attribution.visualization.figures import axes_of, finish
 from workbench.base.errors import DimensionError
@@ -206,6 +206,7 @@ def draw_tokens(
 
     Raises:
         DimensionError: there is not one number for each token.
+        ValueError: attributions are NaN or infinite.
 
     >>> figure, axes = draw_tokens(["not", "bad"], [-0.5, 1.0])
     >>> [text.get_text() for text in axes.texts]
@@ -216,6 +217,7 @@ def draw_tokens(
         raise DimensionError(
             f"{len(tokens)} tokens and {len(values)} attributions: give one for each", op="draw_tokens"
         )
+    check_finite(values)
     colours = chosen_map(cmap, "all")
     shown = [str(token).replace("\n", "\\n") or " " for token in tokens]
     font = FontProperties(size=font_size)
