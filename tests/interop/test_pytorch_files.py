@@ -301,6 +301,11 @@ def test_zips_that_are_no_files_of_pytorch(path: Path) -> None:
     )
     assert "has no entry" in refusal(path, zipped(b"").replace(b"data.pkl", b"date.pkl"))
     assert "TorchScript archive, which holds code" in refusal(path, zipped(plain, **{"constants.pkl": plain}))
+    # Its code is compressed, and may be longer than the file.
+    buffer = io.BytesIO(zipped(plain, **{"constants.pkl": plain}))
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/code/model.py", "x = 1" * 9999)
+    assert "TorchScript archive, which holds code" in refusal(path, buffer.getvalue())
     assert "its byte order is b'middle'" in refusal(path, zipped(plain, byteorder=b"middle"))
     assert "has 20 bytes, more than the 16" in refusal(path, zipped(plain, byteorder=b"l" * 20))
     whole = zipped(plain)

@@ -213,3 +213,71 @@ def test_another_count_of_channels(way: Way) -> None:
         next(key for key in integer.state_dict() if "conv.bias" in key): wb.zeros(7),
     }
     refused(integer, r"size mismatch for .*conv\.bias", lambda: integer.load_state_dict(short), RuntimeError)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: q.QConfigMapping().set_global(5), "the qconfig for all of the model is 5, which is none"),
+        (
+            lambda: q.QConfigMapping().set_object_type(wb.nn.Linear, 5),
+            "the qconfig for Linear is 5, which is none",
+        ),
+        (
+            lambda: q.QConfigMapping().set_module_name("fc", 5),
+            "the qconfig for 'fc' is 5, which is none: give",
+        ),
+        (
+            lambda: q.QConfigMapping().set_module_name_regex("f.", 5),
+            "the qconfig for 'f.' is 5, which is none",
+        ),
+        (
+            lambda: q.QConfigMapping().set_module_name(5, None),
+            "the path of a module is text, and 5 was given",
+        ),
+        (lambda: q.QConfigMapping().set_module_name_regex(5, None), "a pattern is text, and 5 was given"),
+        (
+            lambda: q.QConfigMapping().set_module_name_object_type_order("", wb.nn.Linear, "a", None),
+            "index counts the calls in '' from 0, and 'a' was given",
+        ),
+        (lambda: q.QConfigMapping.from_dict(5), "from_dict takes a dict of qconfigs, and int was given"),
+        (
+            lambda: q.QConfigMapping.from_dict({"module_name": [5]}),
+            "has a list of tuples of 2, the last a qconfig",
+        ),
+    ],
+)
+def test_mappings_of_what_is_no_qconfig(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(wb.QuantizationError, match=message):
+        make()
+
+
+def test_layers_with_what_is_no_qconfig() -> None:
+    model: Any = Net().eval()
+    refused(
+        model,
+        "the qconfig for all of the model is 5, which is none",
+        lambda: q.prepare(model, 5, inplace=True),
+    )
+    refused(model, "the qconfig for 'fc' is 5, which is none", lambda: q.quantize_dynamic(model, {"fc": 5}))
+    model.fc.qconfig = 5
+    refused(model, "the qconfig for 'fc' is 5, which is none", lambda: q.prepare(model, inplace=True))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        q.prepare, q.prepare_qat, q.convert, q.quantize_dynamic, lambda one: q.fuse_modules(one, ["conv", "fc"]),
+        lambda one: q.fuse_modules_qat(one, ["conv", "fc"]), lambda one: q.prepare_fx(one, MAPPING, (X,)),
+        lambda one: q.prepare_qat_fx(one, MAPPING, (X,)), q.fuse_fx,
+    ],
+)  # fmt: skip
+def test_what_is_no_model(call: Callable[[Any], Any]) -> None:
+    with pytest.raises(
+        wb.QuantizationError, match="a module is quantized, or what has a graph, and int was given"
+    ):
+        call(5)
+    with pytest.raises(
+        wb.QuantizationError, match=r"a Graph by itself has no mode .*: give the module that was traced"
+    ):
+        call(wb.graph.trace(Net().eval(), X))

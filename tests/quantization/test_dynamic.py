@@ -217,3 +217,16 @@ def test_rows_with_a_scale_of_their_own_have_all_eight_bits() -> None:
         for name, config in (("batch", q.per_channel_dynamic_qconfig), ("token", q.per_token_dynamic_qconfig))
     }
     assert found["token"] > 38 and found["token"] > found["batch"] + 3
+
+
+@pytest.mark.parametrize("kind", [wb.nn.LSTM, wb.nn.GRU])
+@pytest.mark.parametrize("batch_first", [False, True])
+def test_recurrent_layers_take_no_sequences(kind: Any, batch_first: bool) -> None:
+    layer = kind(4, 5, 2, batch_first=batch_first, bidirectional=True)
+    made = q.quantize_dynamic(wb.nn.Sequential(layer))[0]
+    x = wb.zeros(0, 3, 4) if batch_first else wb.zeros(3, 0, 4)
+    with wb.no_grad():
+        (y, states), (own, own_states) = made(x), layer(x)
+    assert tuple(y.shape) == tuple(own.shape)
+    pairs = zip(states, own_states, strict=True) if kind is wb.nn.LSTM else [(states, own_states)]
+    assert all(tuple(a.shape) == tuple(b.shape) for a, b in pairs)

@@ -340,3 +340,41 @@ def test_inputs_that_do_not_fit_are_refused(data: Any, words: str) -> None:
 
     with pytest.raises(wb.QuantizationError, match=words):
         q.sensitivity(TwoInputs().eval(), made(data), progress=False)
+
+
+class Several(nn.Module):
+    """Results in a dict, of which some are no numbers of a layer, or nested."""
+
+    def __init__(self, nested: bool) -> None:
+        super().__init__()
+        self.first, self.second, self.nested = nn.Linear(4, 5), nn.Linear(5, 3), nested
+
+    def forward(self, x: Any) -> Any:
+        hidden = self.first(x)
+        scores = self.second(hidden)
+        if self.nested:
+            return (scores.argmax(1), [{"scores": scores}]), hidden
+        return {"best": scores.argmax(1), "scores": scores, "hidden": (hidden, [hidden])}
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_models_that_return_dicts_and_tuples_are_judged_by_their_first_values(nested: bool) -> None:
+    wb.manual_seed(0)
+    model, x = Several(nested).eval(), wb.randn(32, 4)
+    told = q.report(model, x, progress=False)
+    assert {point.name for point in told.points} >= {"first", "second"} and told.totals.loss.sqnr > 20
+    assert len(q.sensitivity(model, x, progress=False)) == 2
+    size = q.model_size(model)
+    assert q.mixed_precision(model, x, size=size, progress=False).loss.sqnr > 20
+
+
+def test_a_model_without_numbers_to_compare_is_refused() -> None:
+    class Best(nn.Sequential):
+        def forward(self, x: Any) -> Any:
+            return {"best": super().forward(x).argmax(1)}
+
+    message = (
+        "the model's result has no floating point values to compare: .* return a tensor, or a dict or tuple"
+    )
+    with pytest.raises(wb.QuantizationError, match=message):
+        q.report(Best(nn.Linear(4, 3)).eval(), wb.rand(8, 4), progress=False)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import io
+import pickle
 from typing import Any
 
 import numpy as np
@@ -111,3 +113,14 @@ def test_a_table_has_real_zero_points() -> None:
         StateDictError, match="expected codes with a scale and a real zero point for each row"
     ):
         model.load_state_dict(state)
+
+
+def test_models_that_are_pickled_leave_their_calibration_behind() -> None:
+    x = wb.rand(8, 4)
+    prepared = quantization.prepare(wb.nn.Sequential(wb.nn.Linear(4, 3)).eval())
+    prepared(x)
+    again = pickle.loads(pickle.dumps(prepared))
+    assert again.calibration is None and prepared.calibration is not None
+    made = quantization.convert(prepared)
+    for one in (quantization.convert(again), pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
+        np.testing.assert_array_equal(one(x).numpy(), made(x).numpy())

@@ -101,10 +101,6 @@ def _load_zip(stream: BinaryIO, size: int, place: Place, mapped: Bytes | None) -
     order = archive.read("byteorder", 16) if archive.has("byteorder") else b"little"
     if order not in (b"little", b"big"):
         raise WeightsError(f"its byte order is {short(order)}, neither little nor big")
-    if archive.has("constants.pkl"):
-        raise WeightsError(
-            "it is a TorchScript archive, which holds code: save the state_dict() of the module with torch.save"
-        )
     if mapped is not None and order == b"big":
         raise WeightsError("mmap=True maps what was written with the little end first: this was not")
     names = _names(archive.read(NAMES, MAXIMUM_BYTES)) if archive.has(NAMES) else None

@@ -57,6 +57,11 @@ class StoredZip:
         self._entries = {one.filename: one for one in entries}
         if len(self._entries) < len(entries):
             raise WeightsError("two entries of the zip have the same name")
+        # Told first: their code is compressed, so that it claims more than the file has.
+        if self.has("constants.pkl"):
+            raise WeightsError(
+                "it is a TorchScript archive, which holds code: save the state_dict() of the module with torch.save"
+            )
         # Side by side they come to no more than the file: else bytes would be read more than once.
         if sum(one.file_size for one in entries) > size:
             raise WeightsError("the entries of the zip overlap, or claim more than the file has")

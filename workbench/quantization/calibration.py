@@ -75,6 +75,10 @@ class Calibration:
     def __deepcopy__(self, memo: dict[int, Any]) -> None:
         """Copies of a model have no calibration of their own until they are given one."""
 
+    def __reduce__(self) -> Any:
+        """Nor have those that are pickled: it belongs to the process in which its observers watch."""
+        return type(None), ()
+
     # ---------------------------------------------------------------------------------------- looking
 
     @property

@@ -12,6 +12,7 @@ from workbench.quantization import quantized
 from workbench.quantization.custom_config import swaps_of
 from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.float_functional import FloatFunctional
+from workbench.quantization.given import require_model
 from workbench.quantization.graph_mode.observing import is_prepared
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.layer_observers import check_tables, observe_weights, observer_of, quantizable
@@ -58,6 +59,7 @@ def convert(
     Traceback (most recent call last):
     workbench.base.errors.QuantizationError: not calibrated: conv1, bn1, ...
     """
+    require_model(model)
     if not any(isinstance(module, ObserverBase | FakeQuantizeBase) for module in model.modules()):
         raise QuantizationError(
             "the model has no observers: prepare() it, calibrate it with data, then convert() it"

@@ -11,6 +11,7 @@ from workbench.base.errors import QuantizationError
 from workbench.nn import Module
 from workbench.quantization import qconfig as configs
 from workbench.quantization.convert import swap_all, swap_module
+from workbench.quantization.given import require_model
 from workbench.quantization.layer_observers import check_tables, propagate_qconfig_
 from workbench.quantization.mappings import TABLES, get_default_dynamic_quant_module_mappings
 
@@ -43,6 +44,7 @@ def quantize_dynamic(
     >>> type(model[0]).__name__, model[0].weight.dtype
     ('Linear', workbench.qint8)
     """
+    require_model(model)
     kind = as_dtype(dtype)
     table = get_default_dynamic_quant_module_mappings() if mapping is None else mapping
     if kind not in _BY_TYPE and not isinstance(qconfig_spec, dict):

@@ -9,6 +9,7 @@ from workbench.base.errors import QuantizationError
 from workbench.nn import Module
 from workbench.quantization.attaching import attach_observers, observe_weight
 from workbench.quantization.float_functional import FloatFunctional
+from workbench.quantization.given import checked_qconfig
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.mappings import OBSERVED, TABLES, WEIGHTED
 from workbench.quantization.observed import observer_of
@@ -55,7 +56,9 @@ def propagate_qconfig_(module: Module, qconfig_dict: dict[Any, Any] | None = Non
                 + (f": did you mean {near!r}?" if near else "")
             )
     for name, config in (qconfig_dict or {}).items():
-        checked_qconfig(config, repr(name) if isinstance(name, str) else getattr(name, "__name__", repr(name)))
+        checked_qconfig(
+            config, repr(name) if isinstance(name, str) else getattr(name, "__name__", repr(name))
+        )
     propagate_qconfig(module, None, qconfig_dict)
 
 

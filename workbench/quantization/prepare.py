@@ -13,6 +13,7 @@ from workbench.nn.hooks import only_computes
 from workbench.quantization.calibration import Calibration
 from workbench.quantization.custom_config import swaps_of
 from workbench.quantization.fake_quantize import FakeQuantizeBase
+from workbench.quantization.given import checked_qconfig, require_model
 from workbench.quantization.layer_observers import (
     attach,
     check_tables,
@@ -54,6 +55,7 @@ def prepare(
     >>> type(prepared.conv1.activation_post_process).__name__
     'HistogramObserver'
     """
+    require_model(model)
     if model.training:
         raise QuantizationError("prepare() observes a model in use, not in training: call model.eval() first")
     check(model)
@@ -72,6 +74,10 @@ def write_with_parts(model: Any, swaps: Mapping[type, Any]) -> None:
 
 def ready(model: Module, qconfig: QConfig | QConfigMapping | None, default: Any, inplace: bool) -> Any:
     """Return a copy of `model` with a qconfig on every module, and stubs where it has none."""
+    if not isinstance(qconfig, QConfigMapping):
+        checked_qconfig(qconfig, "all of the model")
+    for name, module in model.named_modules():
+        checked_qconfig(module.__dict__.get("qconfig"), repr(name) if name else "all of the model")
     if not inplace:
         model = copy.deepcopy(model)
     if isinstance(qconfig, QConfigMapping):

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.base.errors import QuantizationError
 from workbench.nn import Module
 from workbench.quantization.convert import convert, swap_all
+from workbench.quantization.given import require_model
 from workbench.quantization.mappings import MADE_OF_PARTS, get_default_qat_module_mappings
 from workbench.quantization.prepare import check, observed, ready, write_with_parts
 from workbench.quantization.qconfig import QConfig, get_default_qat_qconfig
@@ -38,6 +39,7 @@ def prepare_qat(
     >>> type(model.module[0]).__module__
     'workbench.quantization.qat.layers'
     """
+    require_model(model)
     if not model.training:
         raise QuantizationError("prepare_qat only works on models in training mode: call model.train() first")
     check(model)

@@ -54,16 +54,6 @@ class QConfig(_Pair):
         return super().__new__(cls, activation, weight)
 
 
-def checked_qconfig(config: Any, what: str) -> Any:
-    """Return a qconfig, or None; raise `QuantizationError` for what is neither."""
-    if config is not None and not (hasattr(config, "activation") and hasattr(config, "weight")):
-        raise QuantizationError(
-            f"the qconfig for {what} is {short(repr(config))}, which is none: give a QConfig, get_default_qconfig() is "
-            "one, or None to leave it in floating point"
-        )
-    return config
-
-
 def is_memoryless(config: Any) -> bool:
     """Say whether what a qconfig has for activations sees a range anew in each batch: that of what becomes dynamic."""
     made = config.activation()

@@ -13,9 +13,9 @@ from workbench.nn import functional
 from workbench.quantization import default_observers as observers
 from workbench.quantization.default_fake_quantize import default_weight_fake_quant
 from workbench.quantization.fake_quantize import FixedQParamsFakeQuantize
+from workbench.quantization.given import checked_qconfig
 from workbench.quantization.qconfig import (
     QConfig,
-    checked_qconfig,
     default_quint8_weight_qconfig,
     default_reuse_input_qconfig,
     get_default_qat_qconfig,
@@ -100,8 +100,11 @@ class QConfigMapping:
     ) -> QConfigMapping:
         """Set what counts for the `index`-th call of a function, or module of a type, in a module."""
         _require_text("the path of a module", module_name)
-        if not isinstance(index, int) or isinstance(index, bool) or index < 0:
-            raise QuantizationError(f"index counts the calls in {module_name!r} from 0, and {index!r} was given")
+        count: Any = index
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            raise QuantizationError(
+                f"index counts the calls in {module_name!r} from 0, and {count!r} was given"
+            )
         place = module_name, object_type, index
         self.module_name_object_type_order_qconfigs[place] = checked_qconfig(qconfig, repr(module_name))
         return self
@@ -166,7 +169,9 @@ class QConfigMapping:
         }  # fmt: skip
         made = cls()
         if not isinstance(qconfig_dict, dict):
-            raise QuantizationError(f"from_dict takes a dict of qconfigs, and {type(qconfig_dict).__name__} was given")
+            raise QuantizationError(
+                f"from_dict takes a dict of qconfigs, and {type(qconfig_dict).__name__} was given"
+            )
         for key, value in qconfig_dict.items():
             if key == "":
                 made.set_global(value)
@@ -177,7 +182,7 @@ class QConfigMapping:
                 )
             else:
                 size = 4 if key == "module_name_object_type_order" else 2
-                for entry in value if isinstance(value, list | tuple) else (value,):
+                for entry in value if isinstance(value, Iterable) else (value,):
                     if not isinstance(entry, list | tuple) or len(entry) != size:
                         raise QuantizationError(
                             f"{key!r} has a list of tuples of {size}, the last a qconfig, and {entry!r} is none"

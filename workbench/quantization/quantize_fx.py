@@ -27,8 +27,9 @@ from workbench.quantization.custom_config import (
     PrepareCustomConfig,
     config_of,
 )
+from workbench.quantization.given import require_model
 from workbench.quantization.graph_mode.converting import check_calibrated, to_codes, watch_weights, watchers
-from workbench.quantization.graph_mode.fusion import fuse_graph, require_model, require_use
+from workbench.quantization.graph_mode.fusion import fuse_graph, require_use
 from workbench.quantization.graph_mode.layers import as_layers
 from workbench.quantization.graph_mode.observing import (
     insert_observers,
@@ -106,10 +107,6 @@ def _graph_of(
             made = from_graph(own if inputs is None else graph_trace(model, *inputs))
         made = copy.deepcopy(made)
         return made.train(bool(getattr(model, "training", False)))
-    if not isinstance(model, Module):
-        raise QuantizationError(
-            f"a module is quantized, or what has a graph, and {type(model).__name__} was given"
-        )
     copied = copy.deepcopy(model)
     tracer = _LeafTracer(custom if isinstance(custom, PrepareCustomConfig) else PrepareCustomConfig())
     return GraphModule(copied, tracer.trace(copied), type(model).__name__)

@@ -89,8 +89,11 @@ def _rule(of: Op, name: str, states: int) -> tuple[Callable[..., Any], Callable[
     def on_codes(x: Any, *operands: Any, biases: bool, **params: Any) -> Any:
         layers = _layers(operands[states:], biases)
         first = operands[:states]
-        if not all(fits_dynamic(x, weight) for own in layers for weight in own[:2]) or not all(
-            one.dtype == np.float32 for one in first
+        # The kernel takes no step without a sequence.
+        if (
+            not x.size
+            or not all(fits_dynamic(x, weight) for own in layers for weight in own[:2])
+            or not all(one.dtype == np.float32 for one in first)
         ):
             return forward(x, *operands, biases=biases, **params)
         weights = [

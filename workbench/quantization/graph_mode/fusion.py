@@ -10,6 +10,7 @@ from workbench.core.op import ops
 from workbench.fx import GraphModule, Node
 from workbench.nn import Module, ReLU, functional
 from workbench.quantization.fuse import fits, patterns
+from workbench.quantization.given import require_model
 
 __all__ = ["fuse_graph", "require_use"]
 
@@ -64,16 +65,6 @@ def _join(module: GraphModule, chain: list[Node], parts: list[Module], training:
     chain[-1].replace_all_uses_with(chain[0])
     for node in reversed(chain[1:]):
         module.graph.erase_node(node)
-
-
-def require_model(model: Any) -> None:
-    """Raise `QuantizationError` for what is neither a module nor has a graph and a mode."""
-    if not hasattr(model, "training"):
-        graph = isinstance(model, Graph)
-        raise QuantizationError(
-            f"a module is quantized, or what has a graph, and {'a Graph by itself' if graph else type(model).__name__} "
-            "was given" + (": give the module that was traced" if graph else "")
-        )
 
 
 def require_use(module: Any) -> None:

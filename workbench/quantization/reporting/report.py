@@ -13,7 +13,7 @@ from workbench.data.progress import progress as bar
 from workbench.fx import Node
 from workbench.nn import Module
 from workbench.nn.summary import summary
-from workbench.quantization.analysis import model_size
+from workbench.quantization.analysis import first_result, model_size
 from workbench.quantization.batches import Batch, batches_of
 from workbench.quantization.layerwise import drawing
 from workbench.quantization.layerwise.budgets import layer_bytes, products

@@ -21,6 +21,7 @@ from workbench.fx import Interpreter, Node
 from workbench.fx.node import map_aggregate
 from workbench.nn import Module
 from workbench.ops.quantized.quantize import DEQUANTIZE
+from workbench.quantization.analysis import first_result
 from workbench.quantization.batches import Batch
 from workbench.quantization.graph_mode.observing import Plan, plan
 from workbench.quantization.graph_mode.statements import Statement
