@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import workbench as wb
+from workbench import nn
 from workbench import quantization as q
 from workbench.quantization.calibration_changes import MOST_CHANGES
 from workbench.quantization.observer_settings import factory_of
@@ -162,3 +164,25 @@ def test_a_graph() -> None:
     made.model(x)
     same(calibration, made)
     assert q.convert_fx(prepared)(x).tolist() == q.convert_fx(made.model)(x).tolist()
+
+
+@pytest.mark.parametrize("name", ["2", "module.2"])
+def test_a_wrapper_goes_by_the_paths_of_its_model_and_by_its_own(name: str) -> None:
+    def wrapped() -> Any:
+        wb.manual_seed(0)
+        return q.QuantWrapper(nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 3)).eval())
+
+    x = wb.rand(4, 4)
+    prepared = q.prepare(wrapped())
+    prepared(x)
+    prepared.calibration.choose("2.output", bits=5)
+    code = prepared.calibration.code().replace("'2'", repr(name))
+    found: dict[str, Any] = {"model": wrapped()}
+    exec(code, found)
+    found["prepared"](x)
+    again = {one.name: one.observer for one in found["prepared"].calibration.entries}
+    assert (again["2.output"].quant_max, again["0.output"].quant_max) == (31, 127)
+    same = q.convert(found["prepared"])(x).numpy()
+    np.testing.assert_array_equal(same, q.convert(prepared)(x).numpy())
+    with pytest.raises(wb.QuantizationError, match="there is a qconfig for '7', and no module of that name"):
+        q.prepare(wrapped(), q.QConfigMapping().set_global(q.default_qconfig).set_module_name("7", None))

@@ -94,13 +94,17 @@ def ready(model: Module, qconfig: QConfig | QConfigMapping | None, default: Any,
 def _configured(model: Any, mapping: QConfigMapping) -> Any:
     """Give every module of `model` what `mapping` says of its path and type."""
     named = {name for name, _ in model.named_modules()}
-    mapping.check_names([*named, "quant"])
+    given_wrapped = isinstance(model, QuantWrapper)
+    # A wrapper that was given goes by its own paths, as in PyTorch, or by those that its observers have.
+    inner = {name.removeprefix("module.") for name in named} if given_wrapped else set()
+    mapping.check_names([*named, *inner, "quant"])
     model = _with_stubs(model)
-    wrapped = type(model).__name__ == "QuantWrapper"
+    wrapped = isinstance(model, QuantWrapper)
     for path, module in model.named_modules():
         # By the paths of the model that was given.
         own = path.removeprefix("module.") if wrapped else path
-        object.__setattr__(module, "qconfig", mapping.for_module(own, type(module)))
+        name = path if given_wrapped and mapping.names(path) else own
+        object.__setattr__(module, "qconfig", mapping.for_module(name, type(module)))
     return model
 
 

@@ -130,6 +130,11 @@ class QConfigMapping:
                 return qconfig
         return self.object_type_qconfigs.get(kind, self.global_qconfig)
 
+    def names(self, path: str) -> bool:
+        """Say whether a module, or one above it, is named here, or fits a pattern."""
+        above = [one for one in self.module_name_qconfigs if path == one or path.startswith(f"{one}.")]
+        return bool(above) or any(re.match(one, path) for one in self.module_name_regex_qconfigs)
+
     def check_names(self, paths: Iterable[str]) -> None:
         """Raise `QuantizationError` for a name, or a pattern, that goes with no module of these paths."""
         known = [path for path in paths if path]
