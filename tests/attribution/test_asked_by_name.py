@@ -141,6 +141,12 @@ def test_a_view_sets_what_a_method_is_made_with_a_neuron_and_a_baseline() -> Non
     )
     np.testing.assert_array_equal(study.wait(60).attributions.numpy(), expected.numpy())
     study.ask(method="neuron_gradient", layer="0")
+    # Without a neuron it is the strongest, and the view says which.
+    strongest = np.unravel_index(np.argmax(model[0](x[:1]).detach().numpy()[0]), (4, 6, 6))
+    assert study.wait(60).settings["neuron_selector"] == str(tuple(map(int, strongest)))
+    assert dict(study.asked.settings) == {"neuron_selector": tuple(map(int, strongest))}
+    again_found = again(study.code(), model=model, inputs=x).attributions.numpy()
+    np.testing.assert_array_equal(again_found, study.wait(60).attributions.numpy())
     view.handle(SettingEvent("setting", "neuron_selector", "3, 4, 5"))
     found = study.wait(60).attributions.numpy()
     np.testing.assert_array_equal(

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from workbench.attribution.layer.activation import LayerActivation
 from workbench.core.dispatch import no_grad
 from workbench.tensor import Tensor
 
-__all__ = ["by_sample", "checked_labels", "each", "predicted", "rows_of"]
+__all__ = ["by_sample", "checked_labels", "each", "predicted", "rows_of", "strongest"]
 
 Array = np.ndarray[Any, Any]
 
@@ -76,3 +77,21 @@ def predicted(model: Callable[..., Any], inputs: Any, extra: Any, samples: int) 
             return None
         found.append(output.numpy(force=True).argmax(axis=1))
     return np.concatenate(found) if found else None
+
+
+def strongest(model: Callable[..., Any], layer: str, inputs: Any, extra: Any) -> tuple[int, ...] | None:
+    """Return where in a layer, behind the samples, the largest value of the first sample is.
+
+    None where one number says it, or where the layer gives several tensors.
+
+    >>> import workbench as wb
+    >>> model = wb.nn.Sequential(wb.nn.ReLU(), wb.nn.Flatten()).eval()
+    >>> x = wb.tensor([[[1.0, 5.0], [2.0, 3.0]]])
+    >>> strongest(model, "0", x, None), strongest(model, "1", x, None)
+    ((0, 1), None)
+    """
+    found = LayerActivation(model, layer).attribute(inputs, extra)
+    if not isinstance(found, Tensor) or found.ndim < 3:
+        return None
+    first = found.numpy(force=True)[0]
+    return tuple(int(one) for one in np.unravel_index(np.argmax(first), first.shape))

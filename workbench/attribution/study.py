@@ -17,7 +17,8 @@ from workbench.attribution.explain import explain
 from workbench.attribution.layers import find_layer, layers_of
 from workbench.attribution.method_settings import parted, takes, takes_layer
 from workbench.attribution.methods import METHODS, name_of
-from workbench.attribution.of_samples import checked_labels, each, predicted, rows_of
+from workbench.attribution.neuron.base import NeuronAttribution
+from workbench.attribution.of_samples import checked_labels, each, predicted, rows_of, strongest
 from workbench.attribution.quadrature import METHODS as RULES
 from workbench.attribution.result import AttributionResult
 from workbench.attribution.study_code import code_of, for_explain
@@ -326,6 +327,8 @@ class Study:
             return
         self.failure = failure
         if found is not None:
+            # What it took for what was not said belongs to what is asked.
+            self.asked = found.ask
             self._show(found)
         # What could not be done has changed nothing.
         elif self.shown is not None:
@@ -335,16 +338,33 @@ class Study:
         def work() -> Shown:
             model = own_copy(self.models[asked.model], runs)
             self._predict(asked, model)
-            found = self._explain(asked, model, runs)
+            whole = self._with_neuron(asked, model)
+            found = self._explain(whole, model, runs)
             beside, trouble = None, ""
-            if asked.other is not None:
-                beside, trouble = self._beside(asked, asked.other, runs)
-            return Shown(asked, found, tuple(range(len(asked.samples))), beside, trouble)
+            if whole.other is not None:
+                beside, trouble = self._beside(whole, whole.other, runs)
+            return Shown(whole, found, tuple(range(len(asked.samples))), beside, trouble)
 
         try:
             return attempt(f"a question about {self.title}", work)
         except Stopped:
             return None, "stopped before there was anything to show"
+
+    def _with_neuron(self, asked: Ask, model: Callable[..., Any]) -> Ask:
+        """Return a question about a neuron with one: where none was said, and one number says none, the strongest.
+
+        A view asks for the method first, and for the neuron when there is an answer.
+        """
+        kind = METHODS[asked.method]
+        if not issubclass(kind, NeuronAttribution) or asked.layer is None:
+            return asked
+        if any(name == "neuron_selector" for name, _ in asked.settings):
+            return asked
+        inputs, extra = self._rows(self.inputs, asked), self._rows(self.additional_forward_args, asked)
+        place = strongest(model, asked.layer, inputs, extra)
+        return (
+            asked if place is None else replace(asked, settings=(*asked.settings, ("neuron_selector", place)))
+        )
 
     def _beside(self, asked: Ask, other: str, runs: Runs) -> tuple[AttributionResult | None, str]:
         # The same classes as the first: two answers to two questions cannot be compared.

@@ -35,7 +35,8 @@ def draw_evenly(module: Module, size: int) -> None:
 
 def refuse_codes(word: str, input: Any) -> None:
     """Raise `DTypeError` where a recurrent layer in floating point, called `word`, is given codes."""
-    if input.dtype.is_quantized:
+    # What is no tensor is refused by the ops.
+    if getattr(getattr(input, "dtype", None), "is_quantized", False):
         raise DTypeError(
             f"{word} computes with numbers, and was given codes, {input.dtype.name}: call .dequantize() on its input; "
             "in a model that is prepared, put a DeQuantStub before the layer and a QuantStub behind it"
