@@ -72,6 +72,7 @@ def attentive(library: Any, **settings: Any) -> Any:
 
 
 def both(make: Any, **settings: Any) -> tuple[Any, Any]:
+    torch.manual_seed(0)
     mine, theirs = make(wb, **settings), make(torch, **settings)
     mine.load_state_dict({key: wb.from_numpy(one.numpy().copy()) for key, one in theirs.state_dict().items()})
     for library, model in ((wb, mine), (torch, theirs)):
