@@ -80,7 +80,13 @@ def graph_of(model: Any) -> Graph | None:
     """
     if isinstance(model, Graph):
         return model
-    asked = inspect.getattr_static(type(model), "graph", None)
+    kind = type(model)
+    # Of a module's class a look will do, which is a tenth of the work: this is asked in every call.
+    asked = (
+        getattr(kind, "graph", None)
+        if isinstance(model, Module)
+        else inspect.getattr_static(kind, "graph", None)
+    )
     # A property of the user's is not run.
     if (
         not isinstance(asked, property)
@@ -140,6 +146,8 @@ def _attributes(one: Any, names: Names) -> Iterator[Step]:
         call = inspect.getattr_static(type(one), "__call__", None)
         if isinstance(call, types.FunctionType):
             yield types.MethodType(call, one), names
+    if not names and isinstance(one, Module) and "__wrapped__" not in vars(one):
+        return
     for name in sorted(names | {"__wrapped__"}):
         try:
             value = inspect.getattr_static(one, name)
@@ -171,7 +179,7 @@ def _code_of(value: Any) -> types.FunctionType | None:
 def _in_parts(model: Any) -> Iterator[Step]:
     """Yield what runs when a module's parts are called, as far as it is the user's: they may run what is no part."""
     for part in _parts(model):
-        code = inspect.getattr_static(type(part), "forward", None)
+        code = type(part).forward
         if isinstance(code, types.FunctionType) and not _ours(code):
             yield types.MethodType(code, part), frozenset()
 
