@@ -179,7 +179,7 @@ def _code_of(value: Any) -> types.FunctionType | None:
 def _in_parts(model: Any) -> Iterator[Step]:
     """Yield what runs when a module's parts are called, as far as it is the user's: they may run what is no part."""
     for part in _parts(model):
-        code = type(part).forward
+        code = getattr(type(part), "forward", None)  # a graph has none
         if isinstance(code, types.FunctionType) and not _ours(code):
             yield types.MethodType(code, part), frozenset()
 
