@@ -49,6 +49,9 @@ def modules_behind(forward: Callable[..., Any]) -> list[Module]:
 
 def models_behind(forward: Callable[..., Any]) -> list[Any]:
     """Return what `modules_behind` does, and the functions that run a graph (`graph_of`)."""
+    # In every call this is asked of modules whose parts are all of the house, which name nobody's.
+    if isinstance(forward, Module) and all(_ours(type(one).forward) for one in forward.modules()):
+        return [forward]
     found: list[Any] = []
     known: set[int] = set()
     seen: dict[tuple[int, Names], Any] = {}  # keeps them alive, so that identities stay theirs
@@ -195,5 +198,6 @@ def _in_code(code: types.CodeType, texts: bool) -> Names:
     return frozenset({*code.co_names, *said}.union(*inner))
 
 
-def _ours(function: types.FunctionType) -> bool:
-    return function.__code__.co_filename.startswith(_HERE)
+def _ours(function: Any) -> bool:
+    code = getattr(function, "__code__", None)  # what is wrapped may have none
+    return code is not None and bool(code.co_filename.startswith(_HERE))

@@ -6,6 +6,7 @@ A layer that runs several times in one pass is named with the number of the call
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,6 +142,10 @@ def _by_text(method: str, forward: Forward, models: Sequence[Any], layer: str, a
     name, _, call = layer.partition("#")
     if call and not call.isdigit():
         raise ValueError(f"{method}: after # comes the number of a call, from 0; got {layer!r}")
+    if name and isinstance(forward, Module) and graph_of(forward) is None:
+        # As nearly always, and in every call: nothing else need be looked at.
+        with suppress(AttributeError):
+            return Layer(name, forward.get_submodule(name), at_input, int(call) if call else None)
     known = [(one, graph, _names(one, graph)) for one in models for graph in [_graph_layers(one)]]
     having = [(one, graph) for one, graph, names in known if name in names]
     # Of a module that is asked itself, a part is meant, not that of another which it happens to name.
