@@ -156,9 +156,11 @@ class Attribution:
         self.interrupted = self._ending = False
         try:
             # What is not finite is said below, of the attributions.
+            # A module that is asked itself has its layers in it.
+            others = [] if isinstance(self.forward, Module) else self._named_modules()
             with (
                 np.errstate(invalid="ignore", over="ignore"),
-                evaluating(self.forward, self._named_modules()),
+                evaluating(self.forward, others),
             ):
                 found = self._compute(question, **settings)
                 doubts = self._doubts(question, found)
@@ -303,6 +305,8 @@ class GradientAttribution(Attribution):
         # Of a layer or a neuron another way is asked about; an end leaves rows at zero that were not asked.
         if not self.reads_slopes or answer.names is not None or answer.interrupted or hasattr(self, "layer"):
             return doubts
+        if len(answer.attributions[0]) == 1 and answer.attributions[0].any():
+            return doubts  # of one sample, which has a slope
         nothing = ~np.logical_or.reduce(
             [one.reshape(len(one), -1).any(axis=1) for one in answer.attributions]
         )
