@@ -176,12 +176,14 @@ def _check_input(method: str, value: Any, position: int, any_type: bool) -> Tens
             f"{method}: inputs are tensors, input {position} is a "
             + told(value, "wb.tensor(...) or wb.from_numpy(...) makes one")
         )
-    if value.is_quantized or (value.dtype.kind not in "biuf" if any_type else value.dtype.kind != "f"):
+    dtype = value.dtype
+    if dtype.is_quantized or dtype.kind not in ("biuf" if any_type else "f"):
         raise DTypeError(
-            f"{method}: attributions need floating point inputs, input {position} is {value.dtype.name}. Cast it, "
+            f"{method}: attributions need floating point inputs, input {position} is {dtype.name}. Cast it, "
             "inputs.float(); where it holds indices, explain what is looked up by them instead"
         )
-    if value.ndim == 0 or value.numel() == 0:
+    shape = value.payload.shape
+    if not shape or 0 in shape:
         raise DimensionError(
             "there is nothing to explain: inputs have samples along dim 0 and values in each",
             op=method,
@@ -203,11 +205,9 @@ def _check_samples(method: str, inputs: tuple[Tensor, ...]) -> None:
 def _check_baselines(
     method: str, inputs: tuple[Tensor, ...], baselines: Any, single: bool, distribution: bool
 ) -> tuple[Array, ...]:
-    given = baselines
     if baselines is None:
-        given = (None,) * len(inputs)
-    elif single:
-        given = (baselines,)
+        return tuple(np.zeros((1,) * value.ndim, value.payload.dtype) for value in inputs)
+    given = (baselines,) if single else baselines
     if not isinstance(given, tuple) or len(given) != len(inputs):
         count = len(given) if isinstance(given, tuple) else 1
         raise DimensionError(

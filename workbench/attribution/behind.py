@@ -7,6 +7,7 @@ import inspect
 import types
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ import numpy as np
 
 from workbench.graph import Graph
 from workbench.nn import Module
+from workbench.nn.traversal import parts
 from workbench.tensor import Tensor
 
-__all__ = ["graph_of", "models_behind", "modules_behind"]
+__all__ = ["graph_of", "models_behind", "modules_behind", "parts_behind"]
 
 MOST = 2000
 """After how many objects the search ends: what a function runs is named near it."""
@@ -25,6 +27,10 @@ MOST_ENTRIES = 100
 """How many entries of a list are looked at."""
 
 _HERE = str(Path(__file__).parents[1])
+_PACKAGE = __name__.partition(".")[0]
+
+_PLAIN = (Tensor, np.ndarray, str, bytes, int, float, types.NoneType)
+"""What runs nothing."""
 
 Names = frozenset[str]
 Step = tuple[Any, Names]
@@ -49,16 +55,30 @@ def modules_behind(forward: Callable[..., Any]) -> list[Module]:
 
 def models_behind(forward: Callable[..., Any]) -> list[Any]:
     """Return what `modules_behind` does, and the functions that run a graph (`graph_of`)."""
-    # In every call this is asked of modules whose parts are all of the house, which name nobody's.
-    if isinstance(forward, Module) and all(_ours(type(one).forward) for one in forward.modules()):
-        return [forward]
+    return [forward] if isinstance(forward, Module) and _names_nobody(parts(forward)) else _searched(forward)
+
+
+def parts_behind(forward: Callable[..., Any]) -> list[Module]:
+    """Return the modules that `modules_behind` does with all below them, each once, in no order."""
+    if isinstance(forward, Module) and _names_nobody(found := parts(forward)):
+        return found
+    roots = [one for one in _searched(forward) if isinstance(one, Module)]
+    return list({id(part): part for one in roots for part in parts(one)}.values())
+
+
+def _names_nobody(modules: list[Module]) -> bool:
+    """Say whether modules are all of the house, as in nearly every call: what these run are their parts alone."""
+    return all(_ours(kind.forward) for kind in {type(one) for one in modules})
+
+
+def _searched(forward: Callable[..., Any]) -> list[Any]:
     found: list[Any] = []
     known: set[int] = set()
     seen: dict[tuple[int, Names], Any] = {}  # keeps them alive, so that identities stay theirs
     waiting: deque[Step] = deque([(forward, frozenset())])
     while waiting and len(seen) < MOST:
         one, names = waiting.popleft()
-        if (id(one), names) in seen:
+        if isinstance(one, _PLAIN) or (id(one), names) in seen:
             continue
         seen[id(one), names] = one
         graph = graph_of(one)
@@ -83,13 +103,7 @@ def graph_of(model: Any) -> Graph | None:
     """
     if isinstance(model, Graph):
         return model
-    kind = type(model)
-    # Of a module's class a look will do, which is a tenth of the work: this is asked in every call.
-    asked = (
-        getattr(kind, "graph", None)
-        if isinstance(model, Module)
-        else inspect.getattr_static(kind, "graph", None)
-    )
+    asked = next((kind.__dict__["graph"] for kind in type(model).__mro__ if "graph" in kind.__dict__), None)
     # A property of the user's is not run.
     if (
         not isinstance(asked, property)
@@ -120,7 +134,7 @@ def _named_in(one: Any, names: Names) -> Iterator[Step]:
         yield from ((each, names) for each in (chosen or list(one.values()))[:MOST_ENTRIES])
     elif isinstance(one, list | tuple | set | frozenset):
         yield from ((each, names) for each in list(one)[:MOST_ENTRIES])
-    elif not isinstance(one, Tensor | np.ndarray | str | bytes | int | float):
+    else:
         yield from _attributes(one, names)
 
 
@@ -143,7 +157,8 @@ def _of_function(function: types.FunctionType) -> Iterator[Step]:
 def _attributes(one: Any, names: Names) -> Iterator[Step]:
     """Yield the attributes of an object that are asked for, and what runs when it is called; runs no code of it."""
     if isinstance(one, types.ModuleType):
-        yield from ((vars(one)[name], names) for name in sorted(names & vars(one).keys()))
+        if not one.__name__.startswith(_PACKAGE):  # what stands here is nobody's model
+            yield from ((vars(one)[name], names) for name in sorted(names & vars(one).keys()))
         return
     if not isinstance(one, Module | type):
         call = inspect.getattr_static(type(one), "__call__", None)
@@ -151,11 +166,7 @@ def _attributes(one: Any, names: Names) -> Iterator[Step]:
             yield types.MethodType(call, one), names
     if not names and isinstance(one, Module) and "__wrapped__" not in vars(one):
         return
-    for name in sorted(names | {"__wrapped__"}):
-        try:
-            value = inspect.getattr_static(one, name)
-        except AttributeError:
-            continue
+    for value in _held(one, names | {"__wrapped__"}):
         if isinstance(value, types.MemberDescriptorType) and not isinstance(one, type):  # a slot
             try:
                 yield value.__get__(one), names
@@ -166,6 +177,22 @@ def _attributes(one: Any, names: Names) -> Iterator[Step]:
         else:
             code = _code_of(value)
             yield (value if code is None or isinstance(one, type) else types.MethodType(code, one)), names
+
+
+def _held(one: Any, names: Names) -> list[Any]:
+    """Return what an object, or its class, holds by some names, as it lies there: `inspect` takes a hundred times as
+    long to look for each of them.
+    """
+    kind = one if isinstance(one, type) else type(one)
+    places = [each.__dict__ for each in kind.__mro__ if each is not object]
+    if kind is not one:
+        with suppress(AttributeError):  # it may have slots alone
+            places.insert(0, object.__getattribute__(one, "__dict__"))
+    found: dict[str, Any] = {}
+    for place in places:
+        for name in names & place.keys():
+            found.setdefault(name, place[name])
+    return [found[name] for name in sorted(found)]
 
 
 def _code_of(value: Any) -> types.FunctionType | None:

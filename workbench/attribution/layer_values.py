@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,24 +84,16 @@ def run_layers(
     return output
 
 
-@contextmanager
-def _tapping(tap: _Tap) -> Iterator[None]:
+def _tapping(tap: _Tap) -> AbstractContextManager[Any]:
+    """Return a block in which `tap` is called at its place."""
     place, at_input = tap.layer.place, tap.layer.at_input
-    if isinstance(place, Module):
-        if at_input:
-            handle = place.register_forward_pre_hook(lambda module, given: tap(given))
-        else:
-            handle = place.register_forward_hook(lambda module, given, found: tap(found))
-        try:
-            yield
-        finally:
-            handle.remove()
-    elif isinstance(place, FxNode):
-        with _interpreted(place, tap):
-            yield
-    else:
-        with tapped(place, tap, at_input):
-            yield
+    if isinstance(place, FxNode):
+        return _interpreted(place, tap)
+    if not isinstance(place, Module):
+        return tapped(place, tap, at_input)
+    if at_input:
+        return place.register_forward_pre_hook(lambda module, given: tap(given))
+    return place.register_forward_hook(lambda module, given, found: tap(found))
 
 
 @contextmanager

@@ -6,7 +6,6 @@ A layer that runs several times in one pass is named with the number of the call
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,9 +52,11 @@ def find_layer(method: str, forward: Forward, layer: Any, at_input: bool = False
     >>> find_layer("LayerActivation", model, "1").name, find_layer("LayerActivation", model, model[0]).name
     ('1', '0')
     """
-    models = models_behind(forward)
+    if isinstance(layer, str | Module) and (known := _of_module(forward, layer, at_input)):
+        return known
     if isinstance(layer, FxNode):
         return Layer(layer.name, layer, at_input)
+    models = models_behind(forward)
     if isinstance(layer, Node) or (isinstance(layer, Value) and layer.node is not None):
         return _by_node(method, models, layer, at_input)
     if isinstance(layer, Module):
@@ -138,14 +139,27 @@ def _names(model: Any, graph: GraphLayers | None) -> list[str]:
     return [name for name, _ in model.named_modules()] if graph is None else list(graph.gives)
 
 
+def _of_module(forward: Forward, layer: str | Module, at_input: bool) -> Layer | None:
+    """Return the layer of a module that is asked itself: as nearly always, in every call, nothing else is looked at."""
+    if not isinstance(forward, Module) or graph_of(forward) is not None:
+        return None
+    if isinstance(layer, Module):
+        paths = (path for path, one in forward.named_modules() if one is layer)
+        path = next(paths, None)
+        return None if path is None else Layer(path or type(layer).__name__, layer, at_input)
+    name, _, call = layer.partition("#")
+    if not name or (call and not call.isdigit()):
+        return None
+    try:
+        return Layer(name, forward.get_submodule(name), at_input, int(call) if call else None)
+    except AttributeError:
+        return None
+
+
 def _by_text(method: str, forward: Forward, models: Sequence[Any], layer: str, at_input: bool) -> Layer:
     name, _, call = layer.partition("#")
     if call and not call.isdigit():
         raise ValueError(f"{method}: after # comes the number of a call, from 0; got {layer!r}")
-    if name and isinstance(forward, Module) and graph_of(forward) is None:
-        # As nearly always, and in every call: nothing else need be looked at.
-        with suppress(AttributeError):
-            return Layer(name, forward.get_submodule(name), at_input, int(call) if call else None)
     known = [(one, graph, _names(one, graph)) for one in models for graph in [_graph_layers(one)]]
     having = [(one, graph) for one, graph, names in known if name in names]
     # Of a module that is asked itself, a part is meant, not that of another which it happens to name.

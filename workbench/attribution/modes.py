@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from workbench.attribution.behind import modules_behind
+from workbench.attribution.behind import parts_behind
 from workbench.nn import Module
-from workbench.nn.traversal import in_training
+from workbench.nn.traversal import parts
 
 __all__ = ["TrainingModeWarning", "evaluating", "outside"]
 
@@ -19,29 +18,38 @@ class TrainingModeWarning(UserWarning):
     """A model in training mode was explained in evaluation mode."""
 
 
-@contextmanager
-def evaluating(forward: Callable[..., Any], others: Sequence[Module] = ()) -> Iterator[None]:
-    """Put the modules behind `forward`, and `others` that it runs, into evaluation mode; put each part back afterwards.
+class evaluating:
+    """A block with the modules behind `forward`, and `others` that it runs, in evaluation mode; each is put back after.
 
     Warns with `TrainingModeWarning` where a part was in training mode: what is explained is then not what the
     model computes as it stands.
     """
-    # Only those that were in training: a part that is frozen stays as it is.
-    running = [*modules_behind(forward), *others]
-    learning = list({id(part): part for one in running for part in in_training(one)}.values())
-    if learning:
-        warnings.warn(
-            f"the model ({type(learning[0]).__name__}) is in training mode; it is explained in evaluation mode, "
-            "without dropout and with the statistics that normalisation has learned. Call model.eval() first",
-            TrainingModeWarning,
-            stacklevel=outside(),
-        )
-    for part in learning:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part in learning:
+
+    # Written out, as it is in every call: a block made of a generator takes longer.
+    __slots__ = ("_forward", "_learning", "_others")
+
+    def __init__(self, forward: Callable[..., Any], others: Sequence[Module] = ()) -> None:
+        self._forward = forward
+        self._others = others
+
+    def __enter__(self) -> None:
+        running = parts_behind(self._forward)
+        if self._others:
+            running += [part for one in self._others for part in parts(one)]
+        # Only those that were in training: a part that is frozen stays as it is.
+        self._learning = [part for part in running if part.training]
+        if self._learning:
+            warnings.warn(
+                f"the model ({type(self._learning[0]).__name__}) is in training mode; it is explained in evaluation "
+                "mode, without dropout and with the statistics that normalisation has learned. Call model.eval() first",
+                TrainingModeWarning,
+                stacklevel=outside(),
+            )
+        for part in self._learning:
+            part.training = False
+
+    def __exit__(self, *exception: object) -> None:
+        for part in self._learning:
             part.training = True
 
 

@@ -101,6 +101,10 @@ def check_output(output: Any, rows: Array, method: str, gradients: bool = True) 
         )
 
 
+def _fits(place: int, size: int) -> bool:
+    return 0 <= place < size
+
+
 def select(
     output: Any, target: Target, rows: Array, method: str, gradients: bool = True
 ) -> tuple[Array, ...]:
@@ -126,6 +130,9 @@ def select(
             )
         return (each, *(np.zeros_like(each) for _ in sizes))
     places = target[rows]
+    # Of one row Python looks at the numbers sooner.
+    if places.shape == (1, len(sizes)) and all(map(_fits, places[0].tolist(), sizes)):
+        return (each, *places.T)
     if (places < 0).any() and places.shape[1] <= len(sizes):
         # From the end, as everywhere; what is below even so is refused as it was given.
         counted = places + np.array(sizes[: places.shape[1]])
@@ -140,11 +147,7 @@ def select(
             op=method,
             operands=(dims_of(output).operand("output"),),
         )
-    if len(places) == 1:  # a handful of numbers, which Python looks at sooner
-        fits = all(0 <= one < size for one, size in zip(places[0].tolist(), sizes, strict=True))
-    else:
-        fits = bool(((places >= 0) & (places < sizes)).all())
-    if not fits:
+    if not ((places >= 0) & (places < sizes)).all():
         _refuse_place(output, places, rows, method)
     return (each, *places.T)
 

@@ -94,9 +94,9 @@ def _is_fast(n: int, params: dict[str, Any]) -> bool:
     return n == 2 or (params["groups"] == 1 and max(params["dilation"]) == 1)
 
 
-def _are(dtype: np.dtype[Any], ndim: int, *arrays: Any) -> bool:
+def _is(array: Any, dtype: np.dtype[Any], ndim: int) -> bool:
     # By `type`: subclasses, such as masked arrays, mean something else by the same memory.
-    return all(type(one) is np.ndarray and one.dtype == dtype and one.ndim == ndim for one in arrays)
+    return type(array) is np.ndarray and array.dtype == dtype and array.ndim == ndim
 
 
 def _pays(dtype: np.dtype[Any]) -> bool:
@@ -108,8 +108,9 @@ def _forward(n: int, module: Any, dtype: np.dtype[Any]) -> Kernel:
 
     def accepts(x: Any, weight: Any, bias: Any = None, **params: Any) -> bool:
         return (
-            _are(dtype, n + 2, x, weight)
-            and (bias is None or _are(dtype, 1, bias))
+            _is(x, dtype, n + 2)
+            and _is(weight, dtype, n + 2)
+            and (bias is None or _is(bias, dtype, 1))
             and _is_fast(n, params)
             and _pays(dtype)
         )
@@ -122,7 +123,9 @@ def _forward(n: int, module: Any, dtype: np.dtype[Any]) -> Kernel:
 
 def _gradient(n: int, part: str, module: Any, dtype: np.dtype[Any]) -> Kernel:
     def accepts(gradient: Any, other: Any, **params: Any) -> bool:
-        return _are(dtype, n + 2, gradient, other) and _is_fast(n, params) and _pays(dtype)
+        return (
+            _is(gradient, dtype, n + 2) and _is(other, dtype, n + 2) and _is_fast(n, params) and _pays(dtype)
+        )
 
     return Kernel(f"conv{n}d_{part}", getattr(module, f"conv{n}d_{part}"), accepts, _NEEDS[dtype])
 

@@ -53,20 +53,19 @@ def modules(module: Module) -> Iterator[Module]:
     return (one for _, one in module.named_modules())
 
 
-def in_training(module: Module) -> list[Module]:
-    """Return those of this module and all below that are in training mode, each once."""
-    seen: set[int] = set()
-    found: list[Module] = []
+def parts(module: Module) -> list[Module]:
+    """Return this module and all below, each once, in no order: a walk for what is asked in every call."""
+    found: dict[int, Module] = {}
     pending = [module]
     while pending:
         one = pending.pop()
-        if id(one) in seen:
+        if id(one) in found:
             continue
-        seen.add(id(one))
-        if one.training:
-            found.append(one)
-        pending += [child for name in one._module_names if (child := one.__dict__[name]) is not None]
-    return found
+        found[id(one)] = one
+        if one._module_names:
+            held = one.__dict__
+            pending += [child for name in one._module_names if (child := held[name]) is not None]
+    return list(found.values())
 
 
 def _named_members(

@@ -98,8 +98,9 @@ def _mean_of_channels(gradient: Array) -> Array:
     """Return the mean over all dims behind dim 1, of the same type: [N, C, 1, …]."""
     flat = gradient.reshape(*gradient.shape[:2], -1)
     # By the reduction itself, in one dim: `mean` takes longer to begin than for a small picture.
-    total = np.add.reduce(flat, axis=2, dtype=np.promote_types(gradient.dtype, np.float32))
-    mean: Array = (total / flat.shape[2]).astype(gradient.dtype, copy=False)
+    wide = np.float32 if gradient.dtype.itemsize < 4 else None
+    mean: Array = np.add.reduce(flat, axis=2, dtype=wide) / flat.shape[2]
+    mean = mean if wide is None else mean.astype(gradient.dtype)
     return mean.reshape(*flat.shape[:2], *(1,) * (gradient.ndim - 2))
 
 
