@@ -24,6 +24,12 @@ from workbench.embedding.columns import column_of
         (["a", "b"] * 3, "category", str),
         (["a", 1] * 3, "category", str),
         (list("abcdef"), "text", str),
+        ([1, None, 3, 4, 5, 6], "number", np.float64),
+        ([True, None, True, False, None, True], "category", str),
+        ([None] * 6, "category", str),
+        ([wb.tensor(one) for one in range(6)], "number", np.int64),
+        ([np.array(one) for one in range(6)], "number", np.int64),
+        (wb.arange(6).to(wb.bfloat16), "number", np.float64),
     ],
 )
 def test_columns_keep_what_they_are(values: Any, kind: str, kept: type) -> None:
@@ -32,6 +38,41 @@ def test_columns_keep_what_they_are(values: Any, kind: str, kept: type) -> None:
     assert isinstance(column.values[1], kept) if kept is str else column.values.dtype == kept
     part = column.take(np.array([1, 3]))
     assert part.kind == kind and part.text(0) == column.texts[1] == str(column.text(1))
+
+
+def test_what_is_not_known_of_a_number_is_nan_and_numbers_of_data_sets_are_numbers() -> None:
+    assert np.isnan(column_of("one", [1, None, 3], 3).values).tolist() == [False, True, False]
+    labels = [wb.tensor(7), np.array(7), 7]
+    assert Embedding(np.eye(3), labels).labels == ("7", "7", "7")
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"labels": 7}, TypeError, "column 'labels' is int; give one value for each of 3 points"),
+        (
+            {"labels": np.zeros((3, 1))},
+            wb.DimensionError,
+            r"'labels' has one value for .* got shape \[3, 1\]",
+        ),
+        ({"metadata": {"size": None}}, TypeError, "column 'size' is NoneType; give one value"),
+        ({"metadata": {"size": wb.tensor(1)}}, wb.DimensionError, r"'size' has one value .* got shape \[\]"),
+        (
+            {"metadata": [1, 2, 3]},
+            TypeError,
+            "metadata is a dict of columns by name, got list; metadata={'col",
+        ),
+        (
+            {"metadata": {1: [1] * 3, "1": [2] * 3}},
+            ValueError,
+            "metadata has two columns that are called '1'",
+        ),
+        ({"names": 3}, TypeError, "column 'names' is int"),
+    ],
+)
+def test_what_is_no_column_is_refused(given: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        Embedding(np.eye(3), **given)
 
 
 def test_a_column_that_is_not_there_is_answered_with_the_nearest() -> None:

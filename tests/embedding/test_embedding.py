@@ -144,3 +144,27 @@ def test_of_names_that_repeat_the_first_is_meant_and_labels_are_none() -> None:
     assert made.names == ("0", "1", "2", "3") and made.index("1") == 1
     with pytest.raises(KeyError, match=r"no point 'dog': it is a label, .* the first of it is 1"):
         made.index("dog")
+
+
+def test_floats_that_numpy_does_not_have_are_points_pictures_positions_and_directions() -> None:
+    values = wb.tensor(np.random.default_rng(2).integers(-8, 8, (6, 4)).astype(np.float32))
+    short = values.to(wb.bfloat16)
+    made = Embedding(short, images=wb.ones(6, 2, 2).to(wb.bfloat16))
+    assert made.vectors.dtype == np.float32 and np.array_equal(made.vectors, values.numpy())
+    assert made.thumbnails is not None
+    shown = made.project("given", positions=short[:, :2]).projection
+    assert shown is not None and np.array_equal(shown.positions, values.numpy()[:, :2])
+    end = wb.ones(4).to(wb.bfloat16)
+    assert made.project("axes", axes=[(-end, end), (0, 1)]).projection is not None
+    assert np.array_equal(wb.embedding.neighbours(short, 0, 2).indices, made.neighbours(0, 2).indices)
+
+
+def test_a_part_has_a_point_and_a_selection_is_of_points() -> None:
+    made = embedding()
+    for none in ([], (), np.zeros(0, np.int64), made.selected):
+        with pytest.raises(
+            ValueError, match="take: an embedding has one point at least, and no point was named"
+        ):
+            made.take(none)
+    with pytest.raises(TypeError, match=r"selected is a sequence of points' numbers, .* got NoneType"):
+        made.select(None)  # type: ignore[arg-type]

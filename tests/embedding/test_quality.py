@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import workbench as wb
-from workbench.embedding import all_neighbours, compare, neighbours, quality
+from workbench.embedding import Embedding, aligned, all_neighbours, compare, neighbours, quality
+from workbench.widgets.scatter import ScatterModel
 
 SMALL = arrays.arrays(
     np.float64, st.tuples(st.integers(7, 14), st.integers(1, 4)), elements=st.integers(-3, 3)
@@ -121,3 +122,29 @@ def test_points_whose_order_rounding_hides_come_in_the_order_of_the_exact_distan
     expected = neighbours(points, 0, 20, "euclidean")
     np.testing.assert_array_equal(found.indices[0], expected.indices)
     np.testing.assert_array_equal(found.distances[0], expected.distances)
+
+
+def test_the_same_points_are_found_by_their_names_in_any_order() -> None:
+    rng = np.random.default_rng(5)
+    points, order = rng.standard_normal((30, 4)), rng.permutation(30)
+    names = [f"w{at}" for at in range(30)]
+    first = Embedding(points, names=names)
+    mixed = Embedding(points[order], names=[names[at] for at in order])
+    assert compare(first, mixed, 3).kept.mean() == 1 and compare(points, points[order], 3).kept.mean() < 1
+    film = aligned([mixed, first])
+    one, other = film.projections.values()
+    np.testing.assert_allclose(one.positions, other.positions, atol=1e-5)
+    model = ScatterModel(first, beside={"mixed": mixed})
+    assert np.array_equal(model._beside["mixed"].vectors, points)
+    others = Embedding(points, names=["x", *names[1:]])
+    for ask in (
+        lambda: compare(first, others, 3),
+        lambda: aligned([others, first]),
+        lambda: ScatterModel(first, beside={"others": others}),
+    ):
+        with pytest.raises(ValueError, match=r"is of the same points, and 'w0' is no point of the second"):
+            ask()
+    twice = Embedding(points, names=["w0", *names[:-1]])
+    with pytest.raises(ValueError, match="names that repeat stand in another order"):
+        compare(twice, twice.take(slice(None, None, -1)), 3)
+    assert compare(twice, Embedding(points), 3).kept.mean() == 1

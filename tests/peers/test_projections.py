@@ -359,5 +359,9 @@ def test_settings_that_do_not_fit_are_told(
     with pytest.raises(error, match=words):
         made.project(method, **settings)
     assert made.projection is before
+    with pytest.raises(
+        ValueError, match="hdbscan: 1 point has no neighbours to be grouped with; two or more"
+    ):
+        Embedding([[1.0, 2.0]]).clusters()
     with pytest.raises(ValueError, match="min_cluster_size is from 2 to the 400 points"):
         made.clusters(min_cluster_size=401)

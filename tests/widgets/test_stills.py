@@ -22,7 +22,7 @@ from workbench.base.errors import DimensionError, Operand
 from workbench.embedding import Embedding
 from workbench.live.messages import VIEWS
 from workbench.live.model import Snapshot, ViewModel
-from workbench.widgets import base
+from workbench.widgets import base, scatter_drawn
 from workbench.widgets.base import ViewWidget
 from workbench.widgets.board import BoardModel
 from workbench.widgets.charts import bars, fitting, lines, points
@@ -222,3 +222,12 @@ def test_charts_are_bounded_and_keep_the_extremes() -> None:
     assert fitting(np.zeros((40, 300, 300, 3))).size <= 16 * 3 * 15 * 15
     picture, colours = points(np.full((3, 2), np.nan), np.array([0, 1, 1]))
     assert "data:image/png" in picture and len(colours) == 2
+
+
+def test_a_cloud_says_how_many_of_how_many_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Embedding(np.random.default_rng(0).standard_normal((60, 4)))
+    sampled = still(ScatterModel(made.project(sample=50)).snapshot())
+    assert "PCA · sampled: 50 of 60 points · 50 of 60 points<" in sampled
+    monkeypatch.setattr(scatter_drawn, "MOST_POINTS", 20)
+    dense = still(ScatterModel(made.project("given", positions=np.arange(120.0).reshape(60, 2))).snapshot())
+    assert "given · 60 points as density<" in dense

@@ -14,6 +14,7 @@ from workbench.base.errors import DimensionError
 from workbench.core import dispatch
 from workbench.data.progress import progress as bar
 from workbench.embedding.embedding import Embedding
+from workbench.embedding.vectors import as_array
 from workbench.nn import Module
 from workbench.tensor import Tensor
 
@@ -145,7 +146,7 @@ def weights(model: Any, layer: Any, *, name: str = "weight") -> Embedding:
         raise ValueError(
             f"weights: layer {found.name!r} has no parameter {name!r} of 2 or more dims; there are {known}"
         )
-    value = parameters[name].detach().numpy(force=True)
+    value = as_array(parameters[name])
     rows = value.reshape(len(value), -1)
     metadata = {
         "channel": np.arange(len(rows)),
@@ -256,11 +257,11 @@ def _gather(
 
 def _keep(gathered: _Gathered, picture: Array | None, labels: Any, output: Any) -> None:
     if labels is not None:
-        gathered.labels.append(np.asarray(labels.detach().numpy(force=True)))
+        gathered.labels.append(as_array(labels))
     if picture is not None:
         gathered.pictures.append(picture)
     if output is not None:
-        gathered.scores.append(np.asarray(output.detach().numpy(force=True)))
+        gathered.scores.append(as_array(output))
 
 
 def _picture(inputs: Tensor) -> Array | None:
@@ -272,7 +273,7 @@ def _picture(inputs: Tensor) -> Array | None:
         or inputs.dtype.kind not in "fu"
     ):
         return None
-    return np.asarray(inputs.detach().numpy(force=True))
+    return as_array(inputs)
 
 
 @contextmanager
@@ -324,7 +325,7 @@ def _parts(batch: Any, what: str) -> tuple[tuple[Any, ...], Any]:
 
 
 def _rows(value: Tensor, pool: str | None) -> Array:
-    array = value.detach().numpy(force=True)
+    array = as_array(value)
     if pool is not None and array.ndim > 2:
         # Channels come second in pictures and signals, and last in sequences.
         places = range(1, array.ndim - 1) if value.names[1] in SEQUENCE else range(2, array.ndim)

@@ -33,11 +33,12 @@ def aligned(
     (layers, or epochs after one that is ``"untrained"``), or a list, and `steps` says what they are called. Each is
     projected by itself (a method of `Embedding.project` with its `settings`), then moved, turned, mirrored and scaled
     so that points lie as near as can be to where they were (Procrustes). ``method="aligned_umap"`` lays all out
-    together instead. The projections are in ``projections`` under the steps' names; `show` plays them.
+    together instead. Points that were given `names` are the same by these, others by number. The projections are in
+    ``projections`` under the steps' names; `show` plays them.
 
     Raises:
-        ValueError: there are fewer than two, steps have other numbers or one name twice, or are given beside a dict, or
-            as `Embedding.project` does.
+        ValueError: there are fewer than two, names are of other points, steps have other numbers or one name twice, or
+            are given beside a dict, or as `Embedding.project` does.
         TypeError: `embeddings` are one, or no list or dict.
         DimensionError: they are of other numbers of points, or arrays are not [N, features].
 
@@ -57,6 +58,7 @@ def aligned(
                 op="aligned",
             )
     last = made[-1]
+    made = [one.in_order_of(last, f"aligned, at {name!r},") for name, one in zip(names, made, strict=True)]
     film = last.take(slice(None))
     if method == "aligned_umap":
         for one in made:

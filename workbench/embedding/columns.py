@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -12,6 +12,7 @@ import numpy as np
 
 from workbench.base.dims import near_miss
 from workbench.base.errors import DimensionError
+from workbench.embedding.vectors import as_array
 from workbench.tensor import Tensor
 
 __all__ = ["Column", "Columns", "Texts", "column_of", "labels_of"]
@@ -65,23 +66,47 @@ class Column:
 def _plain(values: Any) -> list[Any]:
     """Return a column's values as Python objects."""
     if isinstance(values, Tensor):
-        values = values.detach().numpy(force=True)
+        values = as_array(values)
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
-def column_of(name: str, values: Any, count: int) -> Column:
-    """Return `values` as a column of `count` points: numbers stay numbers, few texts are categories.
+def _number(value: Any) -> Any:
+    """Return what is one number of a tensor or an array as Python's, as data sets give labels; all else as it is."""
+    return as_array(value).item() if isinstance(value, Tensor | np.ndarray) and value.ndim == 0 else value
 
-    Raises:
-        TypeError: the values are one text.
-        DimensionError: there are not `count` of them.
-    """
+
+def _several(name: str, values: Any, count: int) -> Any:
+    """Return what is a value for each of several points; raise where it is one thing, or none."""
     if isinstance(values, str):
         raise TypeError(
             f"Embedding: column {name!r} is one text; give one value for each of {count:,} points"
         )
     if isinstance(values, Column):
-        values = values.values
+        return values.values
+    if isinstance(values, Tensor | np.ndarray):
+        if values.ndim != 1:
+            raise DimensionError(
+                f"column {name!r} has one value for each of {count:,} points, got shape {list(values.shape)}",
+                op="Embedding",
+            )
+        return values
+    if not isinstance(values, Iterable):
+        raise TypeError(
+            f"Embedding: column {name!r} is {type(values).__name__}; give one value for each of {count:,} points"
+        )
+    return [_number(one) for one in values]
+
+
+def column_of(name: str, values: Any, count: int) -> Column:
+    """Return `values` as a column of `count` points: numbers stay numbers, few texts are categories.
+
+    None among numbers is NaN.
+
+    Raises:
+        TypeError: the values are one text, or not several.
+        DimensionError: there are not `count` of them, or an array of them has other than one dim.
+    """
+    values = _several(name, values, count)
     numbers = _numbers(values)
     found = len(numbers) if numbers is not None else len(values := _plain(values))
     if found != count:
@@ -103,15 +128,18 @@ def column_of(name: str, values: Any, count: int) -> Column:
 def _numbers(values: Any) -> Array | None:
     """Return values as numbers of a fitting type, or None where they are none."""
     if isinstance(values, Tensor):
-        values = values.detach().numpy(force=True)
+        values = as_array(values)
     if not isinstance(values, np.ndarray):
-        values = list(values)
-        if not values or not all(
-            isinstance(one, bool | int | float | np.number | np.bool_) for one in values
-        ):
+        there = [one for one in values if one is not None]
+        if not there or not all(isinstance(one, bool | int | float | np.number | np.bool_) for one in there):
             return None
-        if any(isinstance(one, complex | np.complexfloating) for one in values):
+        if any(isinstance(one, complex | np.complexfloating) for one in there):
             return None
+        if len(there) < len(values):
+            # A number that is not known; of truth values there is none that is neither.
+            if all(isinstance(one, bool | np.bool_) for one in there):
+                return None
+            values = [math.nan if one is None else one for one in values]
         values = np.asarray(values)
     if values.ndim != 1 or values.dtype.kind not in "fiub":
         return None
@@ -123,11 +151,7 @@ def _numbers(values: Any) -> Array | None:
 
 def labels_of(name: str, labels: Any, count: int) -> Column:
     """Return labels as categories, however many: texts, the distinct ones in order, numbers by size."""
-    if isinstance(labels, str):
-        raise TypeError(
-            f"Embedding: column 'labels' is one text; give one value for each of {count:,} points"
-        )
-    texts = tuple(str(one) for one in _plain(labels.values if isinstance(labels, Column) else labels))
+    texts = tuple(str(one) for one in _plain(_several("labels", labels, count)))
     if len(texts) != count:
         raise DimensionError(f"{len(texts):,} values of 'labels' for {count:,} points", op="Embedding")
     return _categories(name, texts)
@@ -151,6 +175,22 @@ def _order(label: str) -> tuple[bool, float, str]:
 
 class Columns(dict[str, Column]):
     """Columns by name; a name that is not there is answered with the nearest."""
+
+    @classmethod
+    def of(cls, metadata: Mapping[Any, Any] | None, count: int) -> Columns:
+        """Return the columns of `count` points; raise as `column_of` does, and where a name is there twice."""
+        if not isinstance(metadata, Mapping | None):
+            raise TypeError(
+                f"Embedding: metadata is a dict of columns by name, got {type(metadata).__name__}; "
+                "metadata={'column': values}"
+            )
+        columns = cls()
+        for key, values in (metadata or {}).items():
+            name = str(key)
+            if name in columns:
+                raise ValueError(f"Embedding: metadata has two columns that are called {name!r}")
+            columns[name] = column_of(name, values, count)
+        return columns
 
     def __missing__(self, name: str) -> Column:
         near = near_miss(str(name), self)

@@ -13,7 +13,7 @@ from workbench.base.listeners import Listeners
 from workbench.embedding.bookmarks import State, as_states
 from workbench.embedding.clusters import Clusters, find_clusters
 from workbench.embedding.columns import Column, Columns, Texts, column_of, labels_of
-from workbench.embedding.names import Names, check_selected
+from workbench.embedding.names import Names, check_selected, order_of
 from workbench.embedding.neighbours import Metric, Near, neighbours
 from workbench.embedding.pictures import Pictures
 from workbench.embedding.samples import are_named, sample_numbers
@@ -64,9 +64,7 @@ class Embedding(Pictures):
         self.label_name = label_name
         count = len(self.vectors)
         self._labels = None if labels is None else labels_of(label_name, labels, count)
-        self.columns = Columns(
-            (str(name), column_of(str(name), values, count)) for name, values in (metadata or {}).items()
-        )
+        self.columns = Columns.of(metadata, count)
         self._names = Names(None if names is None else column_of("names", names, count).texts, count)
         self.thumbnails = None if images is None else thumbnails(images, count)
         self._samples = None if samples is None else sample_numbers(samples, count)
@@ -154,11 +152,18 @@ class Embedding(Pictures):
         return found
 
     def take(self, indices: Any) -> Embedding:
-        """Return some of the points, by their numbers or by a mask, as an embedding of its own."""
+        """Return some of the points, by their numbers or by a mask, as an embedding of its own.
+
+        Raises:
+            ValueError: none was named.
+            IndexError: there is no such point, or `indices` are neither whole numbers nor a mask.
+        """
         # Whatever picks entries of an array (numbers, slices, a mask) picks points.
-        chosen = np.arange(len(self))[indices if isinstance(indices, slice) else np.asarray(indices)].reshape(
-            -1
-        )
+        if not isinstance(indices, slice):
+            indices = np.asarray(indices)
+            if not indices.size:
+                raise ValueError("take: an embedding has one point at least, and no point was named")
+        chosen = np.arange(len(self))[indices].reshape(-1)
         given = self._names.given
         part = Embedding(
             self.vectors[chosen],
@@ -172,6 +177,25 @@ class Embedding(Pictures):
         )
         part.place = self.place
         return part
+
+    def in_order_of(self, other: Embedding, what: str = "in_order_of") -> Embedding:
+        """Return the same points in the order in which `other` has them, by the names that both were given.
+
+        Where either has no `names` of its own, points are the same by their number, and this is returned as it is.
+
+        >>> words = Embedding(np.eye(2), names=["king", "queen"])
+        >>> words.in_order_of(Embedding(np.eye(2), names=["queen", "king"])).names
+        ('queen', 'king')
+
+        Raises:
+            ValueError: they are of other points.
+        """
+        if len(self) != len(other):
+            raise ValueError(f"{what} is of the same points, got {len(other):,} and {len(self):,} of them")
+        if self._names.given is None or other._names.given is None:
+            return self
+        order = order_of(other._names.given, self._names.given, what)
+        return self if order is None else self.take(order)
 
     def publish(self, path: str | Path) -> Path:
         """Write the projector of these points as one HTML page, and return its path.
@@ -231,9 +255,10 @@ class Embedding(Pictures):
         >>> Embedding(np.eye(2), labels=["up", "down"]).select(["down"]).selected
         (1,)
         """
-        several = [points] if isinstance(points, int | str | np.integer) else points
-        numbers: list[Any] = [self.index(one) if isinstance(one, str) else one for one in several]
-        self.selected = numbers
+        several: Any = [points] if isinstance(points, int | str | np.integer) else points
+        if isinstance(several, Iterable):
+            several = [self.index(one) if isinstance(one, str) else one for one in several]
+        self.selected = several
         return self
 
     @property

@@ -68,6 +68,8 @@ def cluster(
     check_settings(
         "hdbscan", settings, [one for one in inspect.signature(kind.__init__).parameters if one != "self"]
     )
+    if len(points) < 2:
+        raise ValueError("hdbscan: 1 point has no neighbours to be grouped with; two or more have")
     if not 2 <= least <= len(points):
         raise ValueError(
             f"hdbscan: min_cluster_size is from 2 to the {len(points):,} points there are, got {least!r}"

@@ -13,6 +13,7 @@ from workbench.embedding.columns import Column
 from workbench.embedding.pca import PCA
 from workbench.embedding.runs import Report
 from workbench.embedding.scales import fits_floats, lengths_of
+from workbench.embedding.vectors import as_array
 
 __all__ = ["METHODS", "Method", "Outcome", "Problem", "check_settings", "method_of", "register"]
 
@@ -144,7 +145,7 @@ def _check_given(problem: Problem) -> None:
 
 def _positions(problem: Problem) -> Array:
     given = problem.settings["positions"]
-    array = np.asarray(given.detach().numpy(force=True) if hasattr(given, "detach") else given)
+    array = as_array(given)
     if array.ndim != 2 or array.shape[1] not in (2, 3) or array.dtype.kind not in "fiub":
         raise ValueError(
             f"given: positions are numbers [N, 2] or [N, 3], got {array.dtype.name} {list(array.shape)}"

@@ -9,7 +9,9 @@ import numpy as np
 
 from workbench.base.dims import near_miss
 
-__all__ = ["Names", "check_selected"]
+__all__ = ["Names", "check_selected", "order_of"]
+
+Array = np.ndarray[Any, Any]
 
 MOST_SIMILAR = 5_000
 """Among so many names the nearest to one that is not there is searched."""
@@ -60,6 +62,27 @@ def _similar(name: str, places: Iterable[str]) -> list[str]:
     begin = name[:1].lower()
     found = [one for one in places if abs(len(one) - len(name)) <= 2 and one[:1].lower() == begin]
     return found[:MOST_SIMILAR]
+
+
+def order_of(names: tuple[str, ...], others: tuple[str, ...], what: str) -> Array | None:
+    """Return which of `others` is each of `names`, int64 [N]; None where they are the same in the same order.
+
+    Raises ValueError where one of them is missing, or names that repeat stand in another order.
+
+    >>> order_of(("king", "queen"), ("queen", "king"), "compare")
+    array([1, 0])
+    """
+    if names == others:
+        return None
+    places = {name: at for at, name in enumerate(others)}
+    for name in names:
+        if name not in places:
+            raise ValueError(
+                f"{what} is of the same points, and {name!r} is no point of the second; take(...) those of both"
+            )
+    if len(places) < len(others) or len(set(names)) < len(names):
+        raise ValueError(f"{what} is of the same points, and names that repeat stand in another order there")
+    return np.array([places[name] for name in names], np.int64)
 
 
 def check_selected(indices: Any, count: int) -> tuple[int, ...]:

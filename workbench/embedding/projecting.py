@@ -15,7 +15,7 @@ from workbench.embedding.methods import Method, Outcome, Problem, method_of
 from workbench.embedding.projection import Projection, code_of
 from workbench.embedding.runs import Frame
 from workbench.embedding.scales import fits_floats, lengths_of
-from workbench.embedding.vectors import check_finite, finite_rows, is_whole
+from workbench.embedding.vectors import as_array, check_finite, finite_rows, is_whole
 from workbench.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ def plan(
     dims = found.dims(settings) if dims is None else dims
     if dims not in (2, 3):
         raise ValueError(f"a projection has 2 or 3 dims, not {dims!r}")
+    if not isinstance(name, str):
+        raise TypeError(f"name is what the projection is called, a text, got {type(name).__name__}")
     if missing not in ("refuse", "drop"):
         raise ValueError(f"missing is 'refuse' or 'drop', not {missing!r}")
     space = embedding.vectors
@@ -144,7 +146,7 @@ def _rows(
     space = embedding.vectors
     if method.stands_still:
         given = settings.get("positions")
-        array = np.asarray(given.detach().numpy(force=True) if isinstance(given, Tensor) else given)
+        array = as_array(given)
         if array.ndim != 2 or array.dtype.kind not in "fiub":
             return np.arange(len(space))
         if len(array) != len(space):
@@ -198,7 +200,7 @@ def direction(embedding: Embedding, end: Any, middle: Any = 0.0, lengths: bool =
             raise ValueError("axes: an end of an axis has at least one point")
         vectors = embedding.vectors[[embedding.index(one) for one in end]]
     else:
-        vectors = np.asarray(end.detach().numpy(force=True) if isinstance(end, Tensor) else end)
+        vectors = as_array(end)
         if vectors.dtype.kind not in "fiub" or vectors.ndim not in (1, 2) or not vectors.size:
             raise ValueError(
                 "axes: an end of an axis is a point's name or number, several of them, or a vector, got "

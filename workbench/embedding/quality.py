@@ -116,11 +116,14 @@ class Change(NamedTuple):
 def compare(first: Any, second: Any, k: int = 10, metric: Metric = "cosine") -> Change:
     """Return which of the `k` nearest of each point two embeddings share: `Embedding`, or [N, features], [N, others].
 
-    Raises as `quality` does.
+    Where both are an `Embedding` with `names`, points are the same by their names, in whatever order; else by number.
+    Raises as `quality` does, and ValueError where names are of other points.
 
     >>> compare([[0.0], [1.0], [5.0]], [[0.0], [4.0], [5.0]], k=1, metric="euclidean").kept.tolist()
     [1.0, 0.0, 1.0]
     """
+    if hasattr(first, "in_order_of") and hasattr(second, "in_order_of") and len(first) == len(second):
+        second = second.in_order_of(first, "compare")
     return compare_in_parts(first, second, k, metric, lambda done, of: None)
 
 

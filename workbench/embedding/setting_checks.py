@@ -11,7 +11,7 @@ import numpy as np
 from workbench.base.dims import near_miss
 from workbench.embedding.methods import Problem
 from workbench.embedding.scales import MOST
-from workbench.embedding.vectors import is_whole
+from workbench.embedding.vectors import as_array, is_whole
 from workbench.tensor import Tensor
 
 __all__ = ["Number", "beginning", "check_numbers"]
@@ -92,7 +92,7 @@ def beginning(method: str, name: str, value: Any, words: Sequence[str], problem:
             f"{method}: {name} is a word ({', '.join(words)}), or numbers [N, {problem.dims}] of an array, got "
             f"{type(value).__name__}"
         )
-    array = np.asarray(value.detach().numpy(force=True) if isinstance(value, Tensor) else value)
+    array = as_array(value)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{method}: {name} is of real numbers, got {array.dtype.name}")
     count = len(problem.rows)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.embedding.embedding import Embedding
-from workbench.tensor import Tensor
+from workbench.embedding.vectors import as_array
 
 __all__ = ["sentence_embeddings", "word_vectors"]
 
@@ -53,10 +53,7 @@ def _stacked(by_word: Mapping[str, Any]) -> np.ndarray[Any, Any]:
     """Return the vectors of words as one array; ValueError where there are none, or of several lengths."""
     if not by_word:
         raise ValueError("word_vectors: the dict is empty; give one word or more with its vector")
-    vectors = {
-        word: np.asarray(one.detach().numpy(force=True) if isinstance(one, Tensor) else one)
-        for word, one in by_word.items()
-    }
+    vectors = {word: as_array(one) for word, one in by_word.items()}
     first, features = next(iter(vectors)), next(iter(vectors.values())).shape
     for word, one in vectors.items():
         if one.ndim != 1 or one.shape != features:
@@ -88,7 +85,7 @@ def sentence_embeddings(
     for start in range(0, len(sentences), BATCH):
         part = list(sentences[start : start + BATCH])
         vectors = encode(part)
-        array = np.asarray(vectors.detach().numpy(force=True) if isinstance(vectors, Tensor) else vectors)
+        array = as_array(vectors)
         if array.ndim != 2 or len(array) != len(part):
             raise ValueError(
                 f"sentence_embeddings: encode gave {list(array.shape)} for {len(part)} sentences; it gives "

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.value import dims_of
+from workbench.embedding.vectors import as_array
 from workbench.tensor import Tensor
 
 __all__ = ["Sheet", "as_images", "cut", "lay_out", "thumbnails"]
@@ -72,7 +73,7 @@ def as_images(tiles: Array) -> Array:
 
 def _plain(images: Any) -> Array:
     """Return images as an array [N, H, W] or [N, C, H, W]."""
-    array = images.detach().numpy(force=True) if isinstance(images, Tensor) else np.asarray(images)
+    array = as_array(images)
     if array.dtype.kind not in "fiub":
         raise DTypeError(f"Embedding: images are real numbers, got {array.dtype.name}")
     names = images.names if isinstance(images, Tensor) else (None,) * array.ndim

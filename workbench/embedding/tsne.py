@@ -105,8 +105,9 @@ def _check(problem: Problem) -> None:
     most = (count - 1) / 3
     if (perplexities > most).any():
         if most < 2:
+            points = "1 point is" if count == 1 else f"{count:,} points are"
             raise ValueError(
-                f"t-SNE: {count:,} points are too few, for each must have neighbours; 7 or more, or method 'pca'"
+                f"t-SNE: {points} too few, for each must have neighbours; 7 or more, or method 'pca'"
             )
         raise ValueError(
             f"t-SNE: a perplexity of {perplexities.max():g} asks for {3 * perplexities.max():,.0f} neighbours, and "

@@ -82,13 +82,13 @@ def check(problem: Problem, title: str, library_settings: Callable[[], Sequence[
     _check_layout(problem, title)
     floats(problem, title)
     count, near = len(problem.points), problem.settings.get("n_neighbors", 15)
+    # First: no number of neighbours helps them.
+    if count < problem.dims + 3:
+        points = "1 point is" if count == 1 else f"{count:,} points are"
+        raise ValueError(f"{title}: {points} too few; {problem.dims + 3} or more, or method 'pca'")
     if near >= count:
         raise ValueError(
             f"{title}: n_neighbors={near} asks for more neighbours than {count:,} points have; at most {count - 1:,}"
-        )
-    if count < problem.dims + 3:
-        raise ValueError(
-            f"{title}: {count:,} points are too few; {problem.dims + 3} or more, or method 'pca'"
         )
     if problem.settings.get("supervised"):
         target_of(problem, title)
@@ -168,6 +168,12 @@ def target_of(problem: Problem, title: str) -> tuple[Array | None, str]:
         return None, ""
     column = problem.column(by)
     if column.kind == "number":
+        unknown = int((~np.isfinite(np.asarray(column.values, np.float32))).sum())
+        if unknown:
+            raise ValueError(
+                f"{title}: column {column.name!r} is NaN or infinite at {unknown:,} of {len(column):,} points; "
+                "supervised takes a number of each, or embedding.take(...) those that have one"
+            )
         return np.asarray(column.values, np.float32), "l2"
     if column.codes is None:
         raise ValueError(

@@ -11,12 +11,23 @@ from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.value import dims_of
 from workbench.tensor import Tensor
 
-__all__ = ["as_points", "check_finite", "chosen_points", "finite_rows", "is_whole"]
+__all__ = ["as_array", "as_points", "check_finite", "chosen_points", "finite_rows", "is_whole"]
 
 Array = np.ndarray[Any, Any]
 
 CHUNK = 1 << 20
 """Values that are looked at at a time."""
+
+
+def as_array(values: Any) -> Array:
+    """Return a tensor, off the tape and on the CPU, or what NumPy takes, as an array.
+
+    Floats that NumPy has no type for (bfloat16, those of eight bits) are float32, which holds each of them.
+    """
+    if not isinstance(values, Tensor):
+        return np.asarray(values)
+    array: Array = values.detach().numpy(force=True)
+    return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 
 def as_points(values: Any, what: str) -> Array:
@@ -29,7 +40,7 @@ def as_points(values: Any, what: str) -> Array:
         DimensionError: there are not two dims, or one has size 0.
     """
     values = getattr(values, "vectors", values)
-    array = values.detach().numpy(force=True) if isinstance(values, Tensor) else np.asarray(values)
+    array = as_array(values)
     if array.dtype.kind not in "fiub":
         raise DTypeError(f"{what}: points are real numbers, got {array.dtype.name}")
     if array.ndim != 2 or array.size == 0:
@@ -105,7 +116,7 @@ def chosen_points(of: Any, count: int, what: str) -> Array:
     >>> chosen_points([2, 0], 3, "quality").tolist(), chosen_points([False, True, True], 3, "quality").tolist()
     ([2, 0], [1, 2])
     """
-    given = np.asarray(of.detach().numpy(force=True) if isinstance(of, Tensor) else of)
+    given = as_array(of)
     if given.ndim == 1 and not given.size:
         given = given.astype(np.int64)
     if given.ndim != 1 or given.dtype.kind not in "iub":

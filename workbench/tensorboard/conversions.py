@@ -16,17 +16,16 @@ from workbench.core.value import dims_of
 from workbench.embedding import Embedding
 from workbench.embedding.thumbnails import as_images
 from workbench.tensor import Tensor
-from workbench.tensor.interchange import plain
+from workbench.tensorboard.arguments import array, numbers
 from workbench.tensorboard.projector_metadata import given_names
 
 __all__ = [
-    "array",
+    "curve",
     "embedding",
     "figures",
     "mesh",
     "number",
     "picture",
-    "pixels",
     "setting",
     "tell_domains",
     "text",
@@ -37,14 +36,9 @@ Array = np.ndarray[Any, Any]
 _FORMATS = {("H", "W"): "HW", ("C", "H", "W"): "CHW", ("H", "W", "C"): "HWC", ("N", "C", "H", "W"): "NCHW"}
 
 
-def array(values: Any) -> Array:
-    """Return the numbers of a tensor, or of what NumPy takes."""
-    return plain(values) if isinstance(values, Tensor) else np.asarray(values)
-
-
 def number(tag: str, value: Any) -> float:
-    """Return the one number that a scalar is; raises DimensionError where it is several."""
-    values = array(value)
+    """Return the one number that a scalar is; raises DimensionError where it is several, TypeError where it is none."""
+    values = numbers(f"scalar {tag!r}", value)
     if values.size != 1:
         raise DimensionError(
             f"scalar {tag!r} is one number, this has {values.size} values.",
@@ -55,12 +49,34 @@ def number(tag: str, value: Any) -> float:
     return float(values.reshape(()))
 
 
-def picture(image: Any, dataformats: str | None) -> tuple[Array, str]:
-    """Return the pixels and the order of their dims in the words of tensorboardX."""
-    values = array(image)
+def picture(tag: str, image: Any, dataformats: str | None) -> tuple[Array, str]:
+    """Return the pixels, as they are drawn, and the order of their dims in the words of tensorboardX.
+
+    Raises:
+        DimensionError: they are not those of a picture.
+        TypeError: the values are no real numbers.
+    """
+    values, order = _ordered(_pixels(tag, image), image, dataformats)
+    sizes = dict(zip(order, values.shape, strict=True))
+    if 0 in sizes.values() or sizes.get("C", 1) not in (1, 3, 4):
+        raise DimensionError(
+            f"picture {tag!r} has a pixel or more, of 1, 3 or 4 channels; {order} are {list(values.shape)} here",
+            op="add_image",
+        )
+    return values, order
+
+
+def _ordered(values: Array, image: Any, dataformats: str | None) -> tuple[Array, str]:
+    """Return pixels and the order of their dims: by the names that these have, else as is said."""
     names = image._names if isinstance(image, Tensor) else None
     if names is None:
-        order = dataformats or "CHW"
+        order = (dataformats or "CHW").upper()
+        if sorted(order) not in (["H", "W"], ["C", "H", "W"], ["C", "H", "N", "W"]):
+            raise DimensionError(
+                f"dataformats are H and W, with C and N where there are, in their order, e.g. 'CHW', got "
+                f"{dataformats!r}",
+                op="add_image",
+            )
         if len(order) != values.ndim:
             raise DimensionError(
                 f"dataformats {order!r} are {len(order)} dims, the picture has {values.ndim}.", op="add_image"
@@ -77,17 +93,25 @@ def picture(image: Any, dataformats: str | None) -> tuple[Array, str]:
     return values.transpose([names.index(name) for name in wanted]), _FORMATS[wanted]
 
 
-def pixels(values: Array) -> Array:
-    """Return what can be drawn: floats cut off at 0 and 1."""
-    if values.dtype.kind != "f":
-        return values
+def _pixels(tag: str, image: Any) -> Array:
+    """Return what can be drawn: bytes, or floats cut off at 0 and 1."""
+    values = array(image)
+    if values.dtype.kind in "iu":
+        return np.clip(values, 0, 255).astype(np.uint8)
     # NaN is drawn black: made a byte as it is, it would be any grey.
-    clipped: Array = np.clip(np.nan_to_num(values), 0.0, 1.0)
+    clipped: Array = np.clip(np.nan_to_num(numbers(f"picture {tag!r}", image)), 0.0, 1.0)
     return clipped
 
 
-def figures(drawn: Any, close: bool) -> tuple[Array, str]:
-    """Return what Matplotlib drew, and the order of its dims; several figures need one size."""
+def figures(tag: str, drawn: Any, close: bool) -> tuple[Array, str]:
+    """Return what Matplotlib drew, and the order of its dims; several figures need one size.
+
+    Raises TypeError where it is no figure, and no list of some.
+    """
+    several = list(drawn) if isinstance(drawn, Sequence) else [drawn]
+    if not several or not all(hasattr(one, "canvas") for one in several):
+        given = ", ".join(sorted({type(one).__name__ for one in several})) or "an empty list"
+        raise TypeError(f"figure {tag!r} is Matplotlib's, or a list of such, got {given}")
     if not isinstance(drawn, Sequence):
         return figure_to_image(drawn, close), "CHW"
     sizes = {tuple(figure.canvas.get_width_height()) for figure in drawn}
@@ -128,6 +152,31 @@ def tell_domains(made: Any, domains: Mapping[str, Sequence[Any]]) -> None:
             else:
                 one.number_value = float(checked)
     data.content = told.SerializeToString()
+
+
+def curve(tag: str, labels: Any, predictions: Any, weights: Any) -> tuple[Array, Array, Array | None]:
+    """Return what precision and recall are counted of; raises ValueError where it does not go together."""
+    truth, sure = (
+        numbers(f"{tag!r}: {name}", one).reshape(-1)
+        for name, one in (("labels", labels), ("predictions", predictions))
+    )
+    if truth.shape != sure.shape:
+        raise ValueError(f"{tag!r}: {truth.size} labels for {sure.size} predictions; each has one")
+    if not np.isin(truth, (0, 1)).all():
+        wrong = truth[~np.isin(truth, (0, 1))][0]
+        raise ValueError(
+            f"{tag!r}: labels are 0 and 1, got {wrong:g}; of several classes, (labels == one) is a curve"
+        )
+    if not ((sure >= 0) & (sure <= 1)).all():
+        raise ValueError(
+            f"{tag!r}: predictions are probabilities between 0 and 1; sigmoid() makes them of logits"
+        )
+    given = None if weights is None else numbers(f"{tag!r}: weights", weights).reshape(-1)
+    if given is not None and given.size not in (1, truth.size):
+        raise ValueError(
+            f"{tag!r}: {given.size} weights for {truth.size} predictions; each has one, or all the same"
+        )
+    return truth, sure, given
 
 
 def text(tag: str, value: Any) -> str:

@@ -14,6 +14,8 @@ from typing import Any, Self
 from tensorboardX.event_file_writer import EventsWriter
 from tensorboardX.proto.event_pb2 import Event, SessionLog
 
+from workbench.tensorboard.arguments import step_of, tag_of
+
 __all__ = ["EventWriter"]
 
 _serial = itertools.count()
@@ -48,7 +50,7 @@ class EventWriter:
         self._parts: dict[str, Self] = {}
         if purge_step is not None:
             log = SessionLog(status=SessionLog.START)
-            self._write(Event(session_log=log, wall_time=time.time(), step=purge_step))
+            self._write(Event(session_log=log, wall_time=time.time(), step=step_of(purge_step)))
 
     @property
     def logdir(self) -> Path:
@@ -62,7 +64,17 @@ class EventWriter:
     def add_summary(self, made: Any, global_step: int | None = None, walltime: float | None = None) -> None:
         """Write a summary that was made with `tensorboardX.summary`."""
         when = time.time() if walltime is None else walltime
-        self._write(Event(summary=made, wall_time=when, step=global_step))
+        self._write(Event(summary=made, wall_time=when, step=step_of(global_step)))
+
+    def _add(self, tag: str, made: Any, global_step: int | None, walltime: float | None) -> None:
+        """Write a summary that was made with no tag under the one that was given.
+
+        tensorboardX would put ``_`` for what no node of TensorFlow is called by, so that two tags become one.
+        """
+        begin = tag_of(tag)
+        for value in made.value:
+            value.tag = begin + value.tag
+        self.add_summary(made, global_step, walltime)
 
     def _write(self, event: Any) -> None:
         if self._closed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,7 +89,7 @@ class Log:
         for path in [self.folder] if self.folder.is_file() else self.folder.rglob(PATTERN):
             if path.is_file():
                 files.setdefault(path.parent, []).append(path)
-                self.written = max(self.written, path.stat().st_mtime)
+                self.written = max(self.written, _written(path))
         changed = False
         for folder in sorted(files):
             name = "." if self.folder.is_file() else folder.relative_to(self.folder).as_posix()
@@ -184,19 +185,31 @@ class Log:
     def embeddings(self) -> dict[str, Embedding]:
         """Return what was written for the projector, by name: `projector.read` of each folder that has some.
 
-        Those whose vectors lie in a checkpoint are left out, as `notes` says. Raises as `projector.read` does.
+        Those whose vectors lie in a checkpoint are left out, as `notes` says. Raises as `projector.read` does, where
+        any is damaged; `projector` reads one alone.
         """
-        return self._embeddings()[0]
+        found, _, damaged = self._parts_of_points()
+        if damaged:
+            raise damaged[0]
+        return {name: read() for name, read in found.items()}
 
-    def _embeddings(self) -> tuple[dict[str, Embedding], list[str]]:
-        """Return all embeddings by name, and the names of those whose vectors lie in a checkpoint."""
-        found: dict[str, Embedding] = {}
+    def _parts_of_points(
+        self,
+    ) -> tuple[dict[str, Callable[[], Embedding]], list[str], list[DamagedProjectorError]]:
+        """Return what reads each embedding, by name, the names of those that a checkpoint has, and what is damaged."""
+        found: dict[str, Callable[[], Embedding]] = {}
         left: list[str] = []
+        damaged: list[DamagedProjectorError] = []
         for config in self._configs():
-            read, elsewhere = projector.read_parts(config.parent)
-            found |= {self._named(config, name): embedding for name, embedding in read.items()}
+            try:
+                parts, elsewhere = projector.parts_of(config.parent)
+            # Told where it matters: another folder's points are read all the same.
+            except DamagedProjectorError as error:
+                damaged.append(error)
+                continue
+            found |= {self._named(config, name): read for name, read in parts.items()}
             left += [self._named(config, name) for name in elsewhere]
-        return found, left
+        return found, left, damaged
 
     def _named(self, config: Path, name: str) -> str:
         """Return what an embedding of a folder's configuration is called in the whole log."""
@@ -214,15 +227,16 @@ class Log:
     def projector(self, name: str = "") -> Embedding:
         """Return the points that were written for the projector under `name`, the only ones where none is given.
 
-        A cell draws them. Raises KeyError where there are none of that name, ValueError where there are several to
-        choose from, FileNotFoundError where there are none at all, and as `projector.read` does.
+        A cell draws them, and no others are read. Raises KeyError where there are none of that name, ValueError where
+        there are several to choose from, FileNotFoundError where there are none at all, and as `projector.read` does.
         """
-        found, elsewhere = self._embeddings()
+        found, elsewhere, damaged = self._parts_of_points()
+        if name not in found and damaged:
+            raise damaged[0]
         why = checkpointed([name] if name in elsewhere else elsewhere)
         if not found:
-            raise FileNotFoundError(
-                f"{self.folder} holds no points for the projector: {why or f'no {CONFIG} in it'}"
-            )
+            why = why or (f"its {CONFIG} names none" if self._configs() else f"no {CONFIG} in it")
+            raise FileNotFoundError(f"{self.folder} holds no points for the projector: {why}")
         if not name and len(found) > 1:
             raise ValueError(f"log.projector: there are {', '.join(map(repr, found))}; say which")
         name = name or next(iter(found))
@@ -237,7 +251,7 @@ class Log:
                 f"log.projector: there are no points {name!r}"
                 + (f"; did you mean {near!r}?" if near else f"; there are {known}")
             )
-        return found[name]
+        return found[name]()
 
     def __repr__(self) -> str:
         values = sum(len(series) for run in self.runs.values() for series in run.scalars.values())
@@ -251,6 +265,14 @@ class Log:
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         return renderer_lookup.mimebundle(self)
+
+
+def _written(path: Path) -> float:
+    """Return when a file was last written; 0 where it is gone since it was found."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from tensorboardX import summary
 
 from workbench.tensorboard import conversions
+from workbench.tensorboard.arguments import array, numbers, tag_of
 from workbench.tensorboard.event_writer import EventWriter
 
 __all__ = ["MediaWriter"]
@@ -26,15 +27,14 @@ class MediaWriter(EventWriter):
         walltime: float | None = None,
         dataformats: str | None = None,
     ) -> None:
-        """Write a picture, floats in [0, 1] or uint8; several in a batch are tiled.
+        """Write a picture, floats in [0, 1], bytes or truth values; several in a batch are tiled.
 
-        Named dims say what is what, in any order: H and W, with C (1 or 3) and N where there are. Without names,
-        `dataformats` does: ``"CHW"`` (the default), ``"HW"``, ``"HWC"`` or ``"NCHW"``.
+        Named dims say what is what, in any order: H and W, with C (1, 3, or 4) and N where there are. Without names,
+        `dataformats` does: ``"CHW"`` (the default), ``"HW"``, ``"HWC"`` or ``"NCHW"``. Whole numbers of any type are
+        bytes; what is out of range is cut off. Raises DimensionError where the dims are not those of a picture.
         """
-        array, order = conversions.picture(img_tensor, dataformats)
-        self.add_summary(
-            summary.image(tag, conversions.pixels(array), dataformats=order), global_step, walltime
-        )
+        array, order = conversions.picture(tag, img_tensor, dataformats)
+        self._add(tag, summary.image("", array, dataformats=order), global_step, walltime)
 
     def add_images(
         self,
@@ -62,17 +62,15 @@ class MediaWriter(EventWriter):
 
         Raises ValueError where boxes are no rows of four, or labels are not as many.
         """
-        array, order = conversions.picture(img_tensor, dataformats)
-        boxes = conversions.array(box_tensor).astype(np.float64)
+        array, order = conversions.picture(tag, img_tensor, dataformats)
+        boxes = numbers(f"{tag!r}: what boxes are made of", box_tensor)
         if boxes.ndim != 2 or boxes.shape[1] != 4 or (labels is not None and len(labels) != len(boxes)):
             raise ValueError(
                 f"{tag!r}: boxes are rows of left, top, right, bottom, each with one label; got "
                 f"{list(boxes.shape)} and {'no' if labels is None else len(labels)} labels"
             )
-        made = summary.image_boxes(
-            tag, conversions.pixels(array), boxes, rescale, order, None if labels is None else list(labels)
-        )
-        self.add_summary(made, global_step, walltime)
+        made = summary.image_boxes("", array, boxes, rescale, order, None if labels is None else list(labels))
+        self._add(tag, made, global_step, walltime)
 
     def add_figure(
         self,
@@ -83,8 +81,8 @@ class MediaWriter(EventWriter):
         walltime: float | None = None,
     ) -> None:
         """Write what Matplotlib draws: a figure, or several beside each other; `close` them afterwards."""
-        drawn, order = conversions.figures(figure, close)
-        self.add_summary(summary.image(tag, drawn, dataformats=order), global_step, walltime)
+        drawn, order = conversions.figures(tag, figure, close)
+        self._add(tag, summary.image("", drawn, dataformats=order), global_step, walltime)
 
     def add_video(
         self,
@@ -103,9 +101,7 @@ class MediaWriter(EventWriter):
             raise ModuleNotFoundError(
                 "add_video packs pictures with moviepy, which is not installed: pip install moviepy"
             )
-        self.add_summary(
-            summary.video(tag, conversions.array(vid_tensor), fps, dataformats), global_step, walltime
-        )
+        self._add(tag, summary.video("", array(vid_tensor), fps, dataformats), global_step, walltime)
 
     def add_audio(
         self,
@@ -123,8 +119,8 @@ class MediaWriter(EventWriter):
             raise ModuleNotFoundError(
                 "add_audio packs sounds with soundfile, which is not installed: pip install soundfile"
             )
-        sound = np.clip(np.nan_to_num(conversions.array(snd_tensor).astype(np.float64)), -1.0, 1.0)
-        self.add_summary(summary.audio(tag, sound, sample_rate), global_step, walltime)
+        sound = np.clip(np.nan_to_num(numbers(f"sound {tag!r}", snd_tensor)), -1.0, 1.0)
+        self._add(tag, summary.audio("", sound, sample_rate), global_step, walltime)
 
     def add_mesh(
         self,
@@ -141,4 +137,5 @@ class MediaWriter(EventWriter):
         TensorBoard shows them; no view here does, so that a log read back counts them and says so (`Log.notes`).
         Raises DimensionError where the parts do not go together.
         """
-        self.add_summary(conversions.mesh(tag, vertices, colors, faces, config_dict), global_step, walltime)
+        made = conversions.mesh(tag_of(tag), vertices, colors, faces, config_dict)
+        self.add_summary(made, global_step, walltime)

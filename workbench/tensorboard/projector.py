@@ -6,7 +6,9 @@ A log's folder holds ``projector_config.pbtxt``, which names the files of each e
 
 from __future__ import annotations
 
+import functools
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -145,17 +147,26 @@ def read(logdir: str | Path) -> dict[str, Embedding]:
 
 def read_parts(root: Path) -> tuple[dict[str, Embedding], list[str]]:
     """Return the embeddings of a folder by name, and the names of those whose vectors lie in a checkpoint."""
+    waiting, left = parts_of(root)
+    return {name: part() for name, part in waiting.items()}, left
+
+
+def parts_of(root: Path) -> tuple[dict[str, Callable[[], Embedding]], list[str]]:
+    """Return what reads each embedding of a folder, by name, and the names of those whose vectors lie in a checkpoint.
+
+    Each raises as `read` does; another that is damaged makes no difference to it.
+    """
     if not (root / CONFIG).is_file():
         raise FileNotFoundError(f"{root} holds no embeddings for the projector: there is no {CONFIG} in it")
     config = read_config(root)
     # TensorBoard takes the path for a name where there is none.
     found = {
-        name: _read_one(root, info, name, config.first.get(name, ["labels"]))
+        name: functools.partial(_read_one, root, info, name, config.first.get(name, ["labels"]))
         for info in config.message.embeddings
         if info.tensor_path
         for name in [info.tensor_name or info.tensor_path]
     }
-    return found, in_checkpoints(config)
+    return dict(found), in_checkpoints(config)
 
 
 def _read_one(root: Path, info: Any, name: str, first: list[str]) -> Embedding:

@@ -50,10 +50,10 @@ class _File:
 class Run:
     """What was written into one folder, by tag.
 
-    `scalars`, `histograms`, `images`, `texts` and `pr_curves` hold what TensorBoard shows under these names;
-    `hyperparameters` what `add_hparams` was told, `custom_scalars` what `add_custom_scalars` was, `graph` the bytes of
-    a ``GraphDef``; `left_out` counts what is read by nothing here (sound, meshes), by the kind of summary, and `notes`
-    says why.
+    `scalars`, `histograms`, `images`, `texts` and `pr_curves` hold what TensorBoard shows under these names, of
+    several pictures that were written at once the second as ``tag (sample 2)``; `hyperparameters` what `add_hparams`
+    was told, `custom_scalars` what `add_custom_scalars` was, `graph` the bytes of a ``GraphDef``; `left_out` counts
+    what is read by nothing here (sound, meshes), by the kind of summary, and `notes` says why.
     """
 
     name: str
@@ -87,12 +87,12 @@ class Run:
         A record that is not whole yet is read when it is. A file that has become shorter is another one, under the
         name of the old: the run is read anew.
         """
-        paths = sorted(files)
-        if any(path in self._files and path.stat().st_size < self._files[path].end for path in paths):
+        sizes = {path: size for path in sorted(files) if (size := _size(path)) is not None}
+        if any(path in self._files and size < self._files[path].end for path, size in sizes.items()):
             self._forget()
         changed = False
-        for path in paths:
-            changed |= self._read_file(self._files.setdefault(path, _File(path)))
+        for path, size in sizes.items():
+            changed |= self._read_file(self._files.setdefault(path, _File(path)), size)
         return changed
 
     def _forget(self) -> None:
@@ -104,15 +104,19 @@ class Run:
         self._plugins.clear()
         self.graph = b""
 
-    def _read_file(self, file: _File) -> bool:
-        if file.lost or file.path.stat().st_size <= file.end:
+    def _read_file(self, file: _File, size: int) -> bool:
+        if file.lost or size <= file.end:
             return False
         before = file.end, file.waiting
-        for block in blocks(file.path, file.end):
-            self._take(file, block)
-            file.end, file.waiting = block.end, block.waiting
-            file.problems += block.problems
-            file.lost = block.lost
+        try:
+            for block in blocks(file.path, file.end):
+                self._take(file, block)
+                file.end, file.waiting = block.end, block.waiting
+                file.problems += block.problems
+                file.lost = block.lost
+        # One file does not hide the others; whoever may read it later does.
+        except OSError as error:
+            file.waiting = f"{file.path} cannot be read: {error.strerror or error}"
         return (file.end, file.waiting) != before
 
     # ---------------------------------------------------------------------------------------- taking in
@@ -264,12 +268,16 @@ class Run:
         series.values.append(found)
 
     def _picture(self, tag: str, event: Any, value: Any, place: Place) -> None:
-        if value.WhichOneof("value") == "tensor" and len(value.tensor.string_val) < 3:
+        # A tensor of texts holds width, height, and then a picture or several.
+        count = len(value.tensor.string_val) - 2 if value.WhichOneof("value") == "tensor" else 1
+        if count < 1:
             raise ValueError("the picture has no bytes")
-        series = self.images.setdefault(tag, Pictures())
-        series.steps.append(event.step)
-        series.times.append(event.wall_time)
-        series.places.append(place)
+        for which in range(count):
+            name = tag if which == 0 else f"{tag} (sample {which + 1})"
+            series = self.images.setdefault(name, Pictures())
+            series.steps.append(event.step)
+            series.times.append(event.wall_time)
+            series.places.append(place._replace(picture=which))
 
     def _text(self, tag: str, event: Any, value: Any, place: Place) -> None:
         if value.tensor.dtype != _STRINGS and not value.tensor.string_val:
@@ -308,6 +316,14 @@ class Run:
                 else:
                     charts[chart.title] = ["Multiline", list(chart.multiline.tag)]
         self.custom_scalars = layout
+
+
+def _size(path: Path) -> int | None:
+    """Return how many bytes a file has; None where it is gone since it was found."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
 
 
 _STRINGS = 7

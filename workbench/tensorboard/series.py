@@ -99,12 +99,13 @@ class PrecisionRecall:
 
 
 class Place(NamedTuple):
-    """Where a value lies: a record of a file, and which value of it."""
+    """Where a value lies: a record of a file, which value of it, and which of the pictures that it holds."""
 
     path: Path
     offset: int
     size: int
     number: int
+    picture: int = 0
 
 
 @dataclass
@@ -150,7 +151,7 @@ class Pictures:
 
         Raises OSError where the file is not what it was.
         """
-        path, offset, size, number = self.places[i]
+        path, offset, size, number, which = self.places[i]
         with path.open("rb") as stream:
             stream.seek(offset)
             data = stream.read(size)
@@ -161,7 +162,7 @@ class Pictures:
             if value.WhichOneof("value") == "image":
                 return bytes(value.image.encoded_image_string)
             # A tensor of texts: width, height, and then the pictures.
-            return bytes(value.tensor.string_val[2])
+            return bytes(value.tensor.string_val[2 + which])
         except (DecodeError, IndexError):
             raise OSError(
                 f"{path} is not what it was: no picture of step {self.steps[i]} at byte {offset}; open the log anew"

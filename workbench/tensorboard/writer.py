@@ -17,12 +17,13 @@ from tensorboardX.proto.tensor_shape_pb2 import TensorShapeProto
 
 from workbench.graph import Graph
 from workbench.tensorboard import conversions, projector
+from workbench.tensorboard.arguments import array, charts, dictionary, numbers, step_of, tag_of
 from workbench.tensorboard.graph_def import TYPES, graph_def, graph_of
 from workbench.tensorboard.media_writer import MediaWriter
 
 __all__ = ["SummaryWriter"]
 
-_POSITIVE = 1e-12 * 1.1 ** np.arange(774)
+_POSITIVE = np.append(1e-12 * 1.1 ** np.arange(774), np.finfo(np.float64).max)
 _BINS = np.concatenate([-_POSITIVE[::-1], [0.0], _POSITIVE])
 """Borders of histogram bins: those that TensorFlow uses."""
 
@@ -70,10 +71,10 @@ class SummaryWriter(MediaWriter):
                 tensor_shape=TensorShapeProto(),
             )
             about = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="scalars"))
-            made = Summary(value=[Summary.Value(tag=tag, tensor=tensor, metadata=about)])
+            made = Summary(value=[Summary.Value(tensor=tensor, metadata=about)])
         else:
-            made = summary.scalar(tag, number)
-        self.add_summary(made, global_step, walltime)
+            made = summary.scalar("", number)
+        self._add(tag, made, global_step, walltime)
 
     def add_tensor(
         self, tag: str, tensor: Any, global_step: int | None = None, walltime: float | None = None
@@ -82,14 +83,14 @@ class SummaryWriter(MediaWriter):
 
         Raises TypeError where it holds anything else than numbers or truth values.
         """
-        values = conversions.array(tensor)
+        values = array(tensor)
         kind = TYPES.get(values.dtype.name)
         if kind is None:
             raise TypeError(f"tensor {tag!r} holds numbers or truth values, got {values.dtype.name}")
         shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in values.shape])
         content = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes()
         made = TensorProto(dtype=kind, tensor_content=content, tensor_shape=shape)
-        self.add_summary(Summary(value=[Summary.Value(tag=tag, tensor=made)]), global_step, walltime)
+        self._add(tag, Summary(value=[Summary.Value(tensor=made)]), global_step, walltime)
 
     def add_scalars(
         self,
@@ -99,8 +100,9 @@ class SummaryWriter(MediaWriter):
         walltime: float | None = None,
     ) -> None:
         """Write several numbers that are shown in one chart: each as `main_tag` of a run in a folder here."""
-        for tag, value in tag_scalar_dict.items():
+        for tag, value in dictionary("tag_scalar_dict", tag_scalar_dict).items():
             conversions.number(tag, value)
+        tag_of(main_tag)
         for tag, value in tag_scalar_dict.items():
             name = f"{main_tag.replace('/', '_')}_{tag}"
             self._part(name).add_scalar(main_tag, value, global_step, walltime)
@@ -117,18 +119,26 @@ class SummaryWriter(MediaWriter):
         """Write how values are distributed; NaN and infinite values are left out.
 
         `bins` are what `numpy.histogram` takes; by default they grow by a tenth, from 1e-12 to 1e20, on both sides of
-        0, so that histograms of all steps go together. Where no value is left, nothing is written, and a warning says
-        so.
+        0, with one bin beyond on either, so that histograms of all steps go together. Where no value is left, nothing
+        is written, and a warning says so. Raises ValueError where none lies between the borders that are given.
         """
-        array = conversions.array(values).astype(np.float64).reshape(-1)
-        finite = array[np.isfinite(array)]
+        every = numbers(f"histogram {tag!r}", values).reshape(-1)
+        finite = every[np.isfinite(every)]
         if finite.size == 0:
             warnings.warn(
-                f"histogram {tag!r}: none of {array.size} values is finite, nothing was written", stacklevel=2
+                f"histogram {tag!r}: none of {every.size} values is finite, nothing was written", stacklevel=2
             )
             return
         borders = _BINS if bins is None or (isinstance(bins, str) and bins == "tensorflow") else bins
-        self.add_summary(summary.histogram(tag, finite, borders, max_bins), global_step, walltime)
+        if np.ndim(borders) == 1 and not ((finite >= np.min(borders)) & (finite <= np.max(borders))).any():
+            raise ValueError(
+                f"histogram {tag!r}: none of {finite.size} values lies between {np.min(borders):g} and "
+                f"{np.max(borders):g}, the borders that bins= gives"
+            )
+        # Of numbers whose squares are none the sum of squares is infinite.
+        with np.errstate(over="ignore"):
+            made = summary.histogram("", finite, borders, max_bins)
+        self._add(tag, made, global_step, walltime)
 
     def add_histogram_raw(
         self,
@@ -147,14 +157,14 @@ class SummaryWriter(MediaWriter):
 
         Raises ValueError where there are other numbers of borders than of counts.
         """
-        limits, counts = conversions.array(bucket_limits).tolist(), conversions.array(bucket_counts).tolist()
+        limits, counts = array(bucket_limits).tolist(), array(bucket_counts).tolist()
         if len(limits) != len(counts):
             raise ValueError(
                 f"histogram {tag!r}: {len(limits)} bucket_limits for {len(counts)} bucket_counts; each bin has the "
                 "border on its right"
             )
-        made = summary.histogram_raw(tag, min, max, num, sum, sum_squares, limits, counts)
-        self.add_summary(made, global_step, walltime)
+        made = summary.histogram_raw("", min, max, num, sum, sum_squares, limits, counts)
+        self._add(tag, made, global_step, walltime)
 
     def add_observer(self, tag: str, observer: Any, global_step: int | None = None) -> None:
         """Write what a quantization observer has seen: its histogram, where it counts one, its range, and its scale.
@@ -163,14 +173,11 @@ class SummaryWriter(MediaWriter):
         Written are ``tag``, ``tag/minimum``, ``tag/maximum``, ``tag/scale`` and ``tag/zero_point``, of channels the
         extremes.
         """
-        low, high = (
-            conversions.array(observer.min_val).astype(float),
-            conversions.array(observer.max_val).astype(float),
-        )
-        scale, zero_point = (conversions.array(one).astype(float) for one in observer.calculate_qparams())
+        low, high = array(observer.min_val).astype(float), array(observer.max_val).astype(float)
+        scale, zero_point = (array(one).astype(float) for one in observer.calculate_qparams())
         counted = getattr(observer, "histogram", None)
         if counted is not None and low.size == 1:
-            counts = conversions.array(counted).astype(float)
+            counts = array(counted).astype(float)
             edges = np.linspace(float(low.reshape(())), float(high.reshape(())), counts.size + 1)
             middle = (edges[:-1] + edges[1:]) / 2
             self.add_histogram_raw(
@@ -186,7 +193,7 @@ class SummaryWriter(MediaWriter):
         self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
     ) -> None:
         """Write text, which TensorBoard shows as Markdown. Raises TypeError where it is no str."""
-        self.add_summary(summary.text(tag, conversions.text(tag, text_string)), global_step, walltime)
+        self._add(tag, summary.text("", conversions.text(tag, text_string)), global_step, walltime)
 
     def add_pr_curve(
         self,
@@ -200,21 +207,12 @@ class SummaryWriter(MediaWriter):
     ) -> None:
         """Write precision over recall for thresholds from 0 to 1: of `labels` (0, 1) and `predictions` in [0, 1].
 
-        Raises ValueError where there are other numbers of one than of the other, or predictions are no probabilities.
+        Raises ValueError where there are other numbers of one than of the other, labels are others, or predictions are
+        no probabilities.
         """
-        truth, sure = (
-            conversions.array(labels).reshape(-1),
-            conversions.array(predictions).astype(np.float64).reshape(-1),
-        )
-        if truth.shape != sure.shape:
-            raise ValueError(f"{tag!r}: {truth.size} labels for {sure.size} predictions; each has one")
-        if not ((sure >= 0) & (sure <= 1)).all():
-            raise ValueError(
-                f"{tag!r}: predictions are probabilities between 0 and 1; sigmoid() makes them of logits"
-            )
-        given = None if weights is None else conversions.array(weights).reshape(-1)
-        made = summary.pr_curve(tag, truth, sure, num_thresholds, given)
-        self.add_summary(made, global_step, walltime)
+        truth, sure, given = conversions.curve(tag, labels, predictions, weights)
+        made = summary.pr_curve("", truth, sure, num_thresholds, given)
+        self._add(tag, made, global_step, walltime)
 
     def add_pr_curve_raw(
         self,
@@ -234,14 +232,14 @@ class SummaryWriter(MediaWriter):
         given = (
             true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts, precision, recall,
         )  # fmt: skip
-        rows = [conversions.array(one).reshape(-1) for one in given]
+        rows = [numbers(f"{tag!r}: a row", one).reshape(-1) for one in given]
         if {len(row) for row in rows} != {num_thresholds}:
             raise ValueError(
                 f"{tag!r}: {sorted({len(row) for row in rows})} numbers for num_thresholds={num_thresholds}; each row "
                 "has one for each threshold"
             )
-        made = summary.pr_curve_raw(tag, *rows, num_thresholds, weights)
-        self.add_summary(made, global_step, walltime)
+        made = summary.pr_curve_raw("", *rows, num_thresholds, weights)
+        self._add(tag, made, global_step, walltime)
 
     def add_hparams(
         self,
@@ -256,8 +254,10 @@ class SummaryWriter(MediaWriter):
         `hparam_domain_discrete` says which values there are. Raises TypeError for a value that is no text, number or
         truth value.
         """
-        hparams = {name: conversions.setting(name, value) for name, value in hparam_dict.items()}
-        metrics = {name: conversions.number(name, value) for name, value in metric_dict.items()}
+        told, figures = dictionary("hparam_dict", hparam_dict), dictionary("metric_dict", metric_dict)
+        hparams = {name: conversions.setting(name, value) for name, value in told.items()}
+        metrics = {name: conversions.number(name, value) for name, value in figures.items()}
+        step_of(global_step)
         experiment, start, end = summary.hparams(hparams, metrics)
         if hparam_domain_discrete:
             conversions.tell_domains(experiment, hparam_domain_discrete)
@@ -272,18 +272,7 @@ class SummaryWriter(MediaWriter):
 
         `kind` is ``"Multiline"`` or ``"Margin"``, which takes three tags: value, lower, upper.
         """
-        made = {
-            group: {title: list(one) for title, one in charts.items()} for group, charts in layout.items()
-        }
-        for title, (kind, tags) in (
-            (title, one) for charts in made.values() for title, one in charts.items()
-        ):
-            if kind not in ("Multiline", "Margin") or (kind == "Margin" and len(tags) != 3):
-                raise ValueError(
-                    f"chart {title!r} is {kind!r} of {len(tags)} tags; 'Multiline' takes any number, 'Margin' three: "
-                    "value, lower, upper"
-                )
-        self.add_summary(summary.custom_scalars(made))
+        self.add_summary(summary.custom_scalars(charts(layout)))
 
     def add_custom_scalars_multilinechart(
         self, tags: Sequence[str], category: str = "default", title: str = "untitled"
@@ -312,7 +301,8 @@ class SummaryWriter(MediaWriter):
         What is given beside an `Embedding` is added to what it has; raises ValueError where both have labels, pictures
         or a column of one name, else as `Embedding` and `projector.write` do.
         """
-        name = tag if global_step is None else f"{tag}-{global_step:05d}"
+        step = step_of(global_step)
+        name = tag if step is None else f"{tag}-{step:05d}"
         projector.write(conversions.embedding(mat, metadata, label_img, metadata_header), self.log_dir, name)
 
     def add_graph(

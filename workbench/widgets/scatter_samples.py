@@ -55,7 +55,7 @@ def places_of(embedding: Embedding) -> tuple[str, ...]:
 
 
 def same_points(embedding: Embedding, beside: Mapping[str, Embedding]) -> dict[str, Embedding]:
-    """Return embeddings that are to be compared with one, by name.
+    """Return embeddings that are to be compared with one, by name, their points in its order.
 
     Raises:
         ValueError: one is of other points.
@@ -66,4 +66,6 @@ def same_points(embedding: Embedding, beside: Mapping[str, Embedding]) -> dict[s
                 f"{name!r} has {len(other):,} points and this embedding {len(embedding):,}: only "
                 "the same points can be compared"
             )
-    return dict(beside)
+    return {
+        name: other.in_order_of(embedding, f"the comparison with {name!r}") for name, other in beside.items()
+    }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -222,8 +223,17 @@ def _scatter(state: ScatterState, buffers: Buffers) -> str:
         f'<span style="color:{colour}">●</span>&nbsp;{_cut(name)}'
         for name, colour in zip([] if label is None else label.values[:MOST_ROWS], colours, strict=False)
     )
-    of = f" of {state.total:,}" if state.total > state.count else ""
-    return _quiet(f"{state.method} · {state.count:,}{of} points") + picture + f"<div>{legend}</div>"
+    words = [state.method, *filter(None, [state.facts]), _drawn(state, places)]
+    return _quiet(" · ".join(words)) + picture + f"<div>{legend}</div>"
+
+
+def _drawn(state: ScatterState, places: np.ndarray[Any, Any]) -> str:
+    """Say how many of how many points are drawn."""
+    window = state.window
+    together = window is not None and window.weights_buffer is not None
+    count = window.inside if window is not None and together else int(np.isfinite(places).all(axis=1).sum())
+    of = f" of {state.total:,}" if state.total > count else ""
+    return f"{count:,}{of} points{' as density' if together else ''}"
 
 
 @_body.register

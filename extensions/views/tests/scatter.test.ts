@@ -381,24 +381,45 @@ describe('names over the cloud', () => {
 });
 
 describe('names of points', () => {
-  const asked = (count: number, selected: number[] = [], shown: Uint8Array | null = null): string[] => {
+  const asked = (count: number, selected: number[] = [], shown: Uint8Array | null = null): string[] =>
+    labels(count, selected, shown, null).map(label => label.words);
+  const labels = (
+    count: number,
+    selected: number[],
+    shown: Uint8Array | null,
+    sizes: number[] | null
+  ): Label[] => {
     const positions = Float32Array.from({ length: count * 3 }, (_, at) =>
       at % 3 === 2 ? 0 : at / count / 6
     );
-    const cloud = { count, positions, categories: null };
+    const categories = sizes && new Uint16Array(count);
+    const names = sizes?.map((_, at) => `kind ${at}`);
+    const cloud = { count, positions, categories, sizes, names, middles: positions };
     const styles = new Styles(count);
     styles.paint(null, PLAIN);
     styles.hide(positions, shown);
     const state = {
       ...{ cloud, positions, styles, radius: 3, selected, near: [], found: [], hidden: new Set() },
-      ...{ projection: projection(startCamera(2), 400, 300), nameOf: (point: number) => `name ${point}` }
+      ...{ projection: projection(startCamera(2), 400, 300), nameOf: (point: number) => `name ${point}` },
+      colours: sizes?.map(() => '#123456')
     } as unknown as OverlayState;
-    return [...labelsOf(state)].map(label => label.words);
+    return [...labelsOf(state)];
   };
 
   it('are asked for by each of few, and by none of many', () => {
     expect(asked(3)).toEqual(['name 0', 'name 1', 'name 2']);
     expect(asked(2000)).toEqual([]);
+  });
+
+  it('are asked for by each of few whose categories are all others', () => {
+    expect(labels(3, [], null, [1, 1, 1]).map(label => label.words)).toEqual(['name 0', 'name 1', 'name 2']);
+  });
+
+  it('stand beside the only point of a category, and upon the middle of several', () => {
+    const [several, one] = labels(3, [], null, [2, 1]);
+    expect([several!.words, several!.away, several!.colour]).toEqual(['kind 0', 0, '#123456']);
+    expect([one!.words, one!.colour]).toEqual(['kind 1', null]);
+    expect(one!.away).toBeGreaterThan(4);
   });
 
   it('are those of the selection where there is one, and not of what is hidden', () => {
@@ -425,6 +446,7 @@ describe('a part of a very large cloud', () => {
     expect([...cloud.positions]).toEqual([0, 0, 0, 1, 0, 0]);
     expect([cloud.weights![1], cloud.cell]).toEqual([4_999_000, 0.02]);
     expect(pointsInWords(state)).toBe('5,000,000 points as density; zoom in to see points');
+    expect(pointsInWords({ ...state, total: 3, window: null }, false, 1)).toBe('1 of 3 points');
   });
 
   it('is asked for where a closer look tells more, and the whole where all can be seen', () => {

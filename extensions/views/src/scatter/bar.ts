@@ -149,7 +149,7 @@ export function factsOf({ state, cloud, shown, alone }: Scene): string[] {
   if (state.facts) {
     parts.push(state.facts);
   }
-  parts.push(pointsInWords(state, alone));
+  parts.push(pointsInWords(state, alone, cloud.lost));
   if (shown) {
     parts.push(`${grouped(countShown(shown, cloud.count))} shown`);
   }
@@ -164,7 +164,7 @@ export function factsOf({ state, cloud, shown, alone }: Scene): string[] {
     parts.push('all of them at one place');
   }
   if (cloud.lost > 0) {
-    parts.push(`${grouped(cloud.lost)} without a place (NaN or inf)`);
+    parts.push(`${grouped(cloud.lost)} without a place`);
   }
   return parts;
 }

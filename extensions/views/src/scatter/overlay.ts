@@ -185,9 +185,9 @@ export function drawOverlay(context: CanvasRenderingContext2D, state: OverlaySta
   drawHand(context, state, theme);
 }
 
-/** Whether each point asks for its name where none stands out: there are few, and no categories. */
-function eachNamed(cloud: OverlayState['cloud']): boolean {
-  return cloud.categories === null && cloud.count <= 120;
+/** Whether each point asks for its name where none stands out: there are few, and no two are of one category. */
+function eachNamed({ categories, count, sizes }: OverlayState['cloud']): boolean {
+  return count <= 120 && (categories === null || sizes.every(size => size <= 1));
 }
 
 /** The names that ask for a place: of what is selected, its neighbours, what was found; else of the categories, or of few points. */
@@ -222,7 +222,7 @@ export function* labelsOf(state: OverlayState): Generator<Label> {
   if (state.selected.length > 0 || seen.size > 0) {
     return;
   }
-  if (cloud.categories === null) {
+  if (cloud.categories === null || eachNamed(cloud)) {
     const count = eachNamed(cloud) ? cloud.count : 0;
     for (let point = 0; point < count; point++) {
       const at = place(state, point);
@@ -237,18 +237,20 @@ export function* labelsOf(state: OverlayState): Generator<Label> {
   for (const index of order.slice(0, MOST_TRIED)) {
     if (!hidden.has(index) && cloud.sizes[index]! > 0) {
       const { middles } = cloud;
-      const [x, y] = project(
+      const [x, y, , scale] = project(
         projection,
         middles[index * 3]!,
         middles[index * 3 + 1]!,
         middles[index * 3 + 2]!
       );
+      // The only one of its kind is there itself: its name stands beside it.
+      const alone = cloud.sizes[index] === 1;
       yield {
         words: short(cloud.names[index]!),
         x,
         y,
-        away: 0,
-        colour: state.colours[index] ?? null,
+        away: alone ? state.radius * 1.5 * scale + 4 : 0,
+        colour: alone ? null : (state.colours[index] ?? null),
         loud: false
       };
     }

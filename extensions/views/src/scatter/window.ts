@@ -133,11 +133,14 @@ export function localised(state: ScatterState, buffers: readonly DataView[]): Sc
   };
 }
 
-/** What is drawn of how many, in words; a page that stands `alone` has nobody to ask for a closer look. */
-export function pointsInWords(state: ScatterState, alone = false): string {
+/**
+ * What is drawn of how many, in words, where `lost` of those that came have no place; a page that stands `alone` has
+ * nobody to ask for a closer look.
+ */
+export function pointsInWords(state: ScatterState, alone = false, lost = 0): string {
   const { window, count, total } = state;
   if (!window) {
-    return `${grouped(count)} of ${grouped(total)} points`;
+    return `${grouped(count - lost)} of ${grouped(total)} points`;
   }
   if (window.weights_buffer === null) {
     return `${grouped(count)} of ${grouped(total)} points: all in this part`;
