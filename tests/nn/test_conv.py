@@ -185,17 +185,6 @@ def test_what_does_not_go_together_is_refused_in_words(
     assert message in str(caught.value)
 
 
-def test_codes_are_padded_with_zeros_only() -> None:
-    q = wb.quantization
-    layer = nn.Conv2d(1, 2, 3, padding=1, padding_mode="reflect").eval()
-    model = nn.Sequential(q.QuantStub(), layer, q.DeQuantStub()).eval()
-    model.qconfig = q.get_default_qconfig()
-    prepared = q.prepare(model)
-    prepared(wb.randn(N=1, C=1, H=5, W=5))
-    with pytest.raises(wb.QuantizationError, match="pads with zeros, as far on one side as on the other"):
-        q.convert(prepared)
-
-
 def test_borders_of_two_widths_and_two_sizes_stand_where_they_belong() -> None:
     x = wb.randn(1, 1, 6, 7)
     layer = nn.Conv2d(1, 2, 3, padding=(1, 2), padding_mode="circular")

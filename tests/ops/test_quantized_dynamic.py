@@ -39,7 +39,8 @@ def weight(rows: int, columns: int, per_row: bool = True) -> QuantizedArray:
 @pytest.mark.parametrize("by_row", [False, True])
 @pytest.mark.parametrize("highest", [127, 255])
 @pytest.mark.parametrize(
-    ("shape", "rows"), [((1, 1024), 300), ((33, 70), 65), ((2, 3, 17), 1), ((5, 4), 16), ((0, 8), 3)]
+    ("shape", "rows"),
+    [((1, 1024), 300), ((33, 70), 65), ((2, 3, 17), 1), ((5, 4), 16), ((0, 8), 3), ((4, 0), 3), ((4, 3), 0)],
 )
 def test_the_kernel_gives_what_numpy_gives(
     shape: tuple[int, ...], rows: int, highest: int, by_row: bool
@@ -52,6 +53,9 @@ def test_the_kernel_gives_what_numpy_gives(
             params = {"by_row": by_row, "highest": highest, "relu": len(bias) == 1}
             found = op(new(x), new(w), *map(new, bias), **params).numpy()
             np.testing.assert_array_equal(found, op.forward(x, w, *bias, **params))
+            if not x.size:
+                expected = np.broadcast_to(np.maximum(*bias, 0) if bias else 0, found.shape)
+                np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,16 @@ def test_refusals(act: Any, message: str) -> None:
         act(x, w)
 
 
+@pytest.mark.parametrize(("rows", "features", "outputs"), [(3, 0, 2), (3, 4, 0), (0, 4, 2), (0, 0, 0)])
+def test_maps_of_nothing(rows: int, features: int, outputs: int) -> None:
+    x = wb.quantize_per_tensor(wb.ones(rows, features), 0.1, 3, wb.quint8)
+    w = wb.quantize_per_tensor(wb.ones(outputs, features), 0.1, 0, wb.qint8)
+    found = F.linear(x, w, wb.full((outputs,), 0.7), 0.1, 5)
+    assert found.shape == F.linear(x, w).shape == (rows, outputs)
+    # Of no features the bias is left.
+    assert features or (found.int_repr() == 12).all()
+
+
 def test_names_stay() -> None:
     named = wb.quantize_per_tensor(wb.ones(1, 2, 4, 4, names=("N", "C", "H", "W")), 0.1, 3, wb.quint8)
     turned = wb.quantize_per_tensor(wb.ones(2, 3, 2, 2), 0.1, 0, wb.qint8)

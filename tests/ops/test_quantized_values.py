@@ -158,3 +158,16 @@ def test_means_of_codes_are_the_same_however_they_lie(channels: int, dtype: Any)
     for size in (2, 3, (7, 6)):
         found, expected = (wb.nn.functional.avg_pool2d(one, size).int_repr() for one in (last, q))
         assert found.tolist() == expected.tolist()
+
+
+def test_a_deviation_has_the_codes_of_its_values_and_a_variance_has_none() -> None:
+    x = wb.quantize_per_tensor(wb.tensor([[1.0, 3.0], [2.0, 2.5]]), 0.1, 7, wb.quint8)
+    for found, exact in ((x.std(1), x.dequantize().std(1)), (x.std(), x.dequantize().std())):
+        assert (found.q_scale(), found.q_zero_point()) == (0.1, 7)
+        expected = wb.quantize_per_tensor(exact, 0.1, 7, wb.quint8)
+        assert found.int_repr().tolist() == expected.int_repr().tolist()
+    for function in (wb.var, wb.var_mean):
+        with pytest.raises(
+            wb.DTypeError, match=r"a variance has another unit than its values.*\.dequantize\(\) first"
+        ):
+            function(x, 1)

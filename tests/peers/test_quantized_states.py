@@ -71,9 +71,27 @@ def tables(library: Any) -> Any:
     )
 
 
+def reflected(library: Any) -> Any:
+    """Convolutions whose border is made of their input: PyTorch has these of one dim and of two."""
+    q, nn = library.ao.quantization, library.nn
+    model = nn.Sequential(
+        q.QuantStub(), nn.Conv2d(2, 4, (3, 2), padding=(2, 1), padding_mode="reflect"), nn.ReLU(), nn.Flatten(2),
+        nn.Conv1d(4, 3, 5, 2, 3, groups=1, padding_mode="reflect", bias=False), q.DeQuantStub(),
+    ).eval()  # fmt: skip
+    model.qconfig = q.QConfig(q.MinMaxObserver.with_args(), q.default_per_channel_weight_observer)
+    prepared = q.prepare(q.fuse_modules(model, [["1", "2"]]))
+    prepared(given(library, planes()))
+    return q.convert(prepared)
+
+
+def planes() -> Any:
+    return RANDOM.standard_normal((4, 2, 7, 6)).astype(np.float32)
+
+
 MODELS: dict[str, tuple[Callable[[Any], Any], Callable[[], Any]]] = {
     "static": (static, image),
     "after training": (after_training, image),
+    "reflected": (reflected, planes),
     "dynamic": (dynamic, lambda: RANDOM.standard_normal((3, 5)).astype(np.float32)),
     "embedding": (tables, lambda: RANDOM.integers(0, 10, (3, 2))),
 }

@@ -213,6 +213,8 @@ ON_MATRICES: dict[str, Act] = {
     ),
     "mean": lambda lib, q: q.mean(),
     "mean of rows": lambda lib, q: q.mean(1),
+    "std": lambda lib, q: q.std(),
+    "std of rows": lambda lib, q: q.std(1, unbiased=False, keepdim=True),
     "item": lambda lib, q: q[0, 0].item(),
 }
 ON_IMAGES: dict[str, Act] = {
@@ -224,6 +226,7 @@ ON_IMAGES: dict[str, Act] = {
     "adaptive_avg_pool2d": lambda lib, q: lib.nn.functional.adaptive_avg_pool2d(q, 3),
     "nearest": lambda lib, q: lib.nn.functional.interpolate(q, scale_factor=2),
     "mean": lambda lib, q: q.mean((2, 3), keepdim=True),
+    "std": lambda lib, q: lib.std(q, (0, 3), correction=2),
     "permute": lambda lib, q: q.permute(0, 2, 3, 1),
     "flatten": lambda lib, q: q.flatten(1),
     "pixel_shuffle": lambda lib, q: lib.nn.functional.pixel_shuffle(q.reshape(1, 4, -1, 3), 2),
@@ -283,6 +286,7 @@ def test_channels() -> None:
         lambda lib, q: q * 2.0,
         lambda lib, q: q @ q.t(),
         lambda lib, q: q.sum(),
+        lambda lib, q: q.var(1),
         lambda lib, q: -q,
         lambda lib, q: lib.nn.functional.linear(q, q),
         lambda lib, q: lib.nn.functional.silu(q),
@@ -297,6 +301,7 @@ def test_channels() -> None:
         "mul",
         "matmul",
         "sum",
+        "var",
         "neg",
         "linear",
         "silu",

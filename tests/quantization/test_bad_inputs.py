@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -267,7 +268,8 @@ def test_layers_with_what_is_no_qconfig() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        q.prepare, q.prepare_qat, q.convert, q.quantize_dynamic, lambda one: q.fuse_modules(one, ["conv", "fc"]),
+        q.prepare, q.prepare_qat, q.convert, q.quantize_dynamic, lambda one: q.quantize(one, [X]),
+        q.quantize_weights, lambda one: q.fuse_modules(one, ["conv", "fc"]),
         lambda one: q.fuse_modules_qat(one, ["conv", "fc"]), lambda one: q.prepare_fx(one, MAPPING, (X,)),
         lambda one: q.prepare_qat_fx(one, MAPPING, (X,)), q.fuse_fx,
     ],
@@ -281,3 +283,127 @@ def test_what_is_no_model(call: Callable[[Any], Any]) -> None:
         wb.QuantizationError, match=r"a Graph by itself has no mode .*: give the module that was traced"
     ):
         call(wb.graph.trace(Net().eval(), X))
+
+
+class Lines(wb.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = wb.nn.Linear(6, 2)
+
+    def forward(self, x: wb.Tensor) -> wb.Tensor:
+        return self.fc(x)
+
+
+def opened(model: Any) -> Any:
+    file = io.BytesIO()
+    wb.onnx.save(model, file, X)
+    return wb.onnx.load(file.getvalue())
+
+
+@pytest.mark.parametrize(
+    "make", [lambda one: wb.jit.trace(one, X), wb.jit.script, opened], ids=["traced", "scripted", "file"]
+)
+def test_layers_of_what_runs_a_graph(make: Callable[[Any], Any]) -> None:
+    model = make(Lines().eval())
+    kind = type(model).__name__
+    for name, call, instead in (
+        ("prepare", q.prepare, "take prepare_fx"),
+        ("prepare_qat", q.prepare_qat, "take prepare_qat_fx"),
+        ("quantize", lambda one: q.quantize(one, [X]), "take prepare_fx"),
+        ("quantize_dynamic", q.quantize_dynamic, r"take prepare_fx with QConfigMapping\(\)\.set_global"),
+        ("quantize_weights", q.quantize_weights, "give the model that the graph was made of"),
+        ("fuse_modules", lambda one: q.fuse_modules(one, ["fc", "fc"]), "prepare_fx fuses what a graph"),
+        (
+            "fuse_modules_qat",
+            lambda one: q.fuse_modules_qat(one, ["fc", "fc"]),
+            "prepare_qat_fx fuses what a graph",
+        ),
+    ):
+        refused(
+            model,
+            f"{name} works on layers, and {kind} runs a graph, whose nodes are none: {instead}",
+            lambda call=call: call(model),  # type: ignore[misc]
+        )
+    # What is named does it.
+    exact = model(X)
+    for mapping in (MAPPING, q.QConfigMapping().set_global(q.default_dynamic_qconfig)):
+        prepared = q.prepare_fx(model.eval(), mapping, (X,))
+        prepared(X)
+        assert q.sqnr(exact, q.convert_fx(prepared)(X)) > 25
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (5, "qconfig_spec is a set of types and names of modules, .* and 5 was given"),
+        ("fc", "qconfig_spec is a set of types and names of modules, .* and 'fc' was given"),
+        (wb.nn.Linear, "or a dict from these to qconfigs, and <class .*Linear.* was given"),
+        ({5}, "qconfig_spec has 5 among its keys, and is a set of types and names"),
+        ({q.default_dynamic_qconfig: "fc"}, "qconfig_spec has QConfig.* among its keys"),
+    ],
+)  # fmt: skip
+def test_layers_that_are_none(spec: Any, message: str) -> None:
+    model = Net().eval()
+    refused(model, message, lambda: q.quantize_dynamic(model, spec, inplace=True))
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ("x", "mapping= of {} is a dict from types of layers to what they become, and 'x' was given"),
+        (q.default_qconfig, "and QConfig.* was given; a qconfig is given by its name, qconfig="),
+        ({wb.nn.Linear: 5}, "mapping= of {} has 5 for .*Linear.*: its keys are types of layers"),
+        ({"fc": q.qat.Linear}, "has .*Linear.* for 'fc': its keys are types of layers"),
+    ],
+)  # fmt: skip
+def test_mappings_of_layers_that_are_none(mapping: Any, message: str) -> None:
+    model = Net().train()
+    refused(model, message.format("prepare_qat"), lambda: q.prepare_qat(model, mapping, inplace=True))
+    refused(
+        model,
+        message.format("quantize_dynamic"),
+        lambda: q.quantize_dynamic(model, mapping=mapping, inplace=True),
+    )
+
+
+def test_the_size_of_no_model() -> None:
+    for one in (5, "model.pt", Net().state_dict(), X):
+        with pytest.raises(
+            wb.QuantizationError, match=f"the size of a model is asked for, and {type(one).__name__} was"
+        ):
+            q.model_size(one)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda one: one.set_range("a", 1), "the low end of a range is a number, and 'a' was given"),
+        (lambda one: one.set_range(0, None), "the high end of a range is a number, and None was given"),
+        (lambda one: one.set_range(wb.zeros(2), 1), r"the low end of a range is a number, and tensor\(.* was given"),
+        (lambda one: one.scheme.range_of("s", 1), "a scale is a number, and 's' was given"),
+        (lambda one: one.scheme.range_of(0.1, [1]), r"a zero point is a number, and \[1\] was given"),
+        (lambda one: type(one)(qscheme="affine"), "qscheme= is a scheme such as wb.per_tensor_affine, and 'affine'"),
+        (lambda one: type(one)(quant_min="a", quant_max=3), "quant_min= is a whole number, and 'a' was given"),
+        (lambda one: type(one)(quant_min=0, quant_max=7.5), "quant_max= is a whole number, and 7.5 was given"),
+        (lambda one: type(one)(eps="small"), "eps=, the least scale, is a number, and 'small' was given"),
+        (lambda one: q.MovingAverageMinMaxObserver("half"), "averaging_constant= is a number, and 'half' was given"),
+        (lambda one: q.PerChannelMinMaxObserver("rows"), "ch_axis= is the place of a dim, .* and 'rows' was given"),
+    ],
+)  # fmt: skip
+def test_settings_that_are_no_numbers(call: Callable[[Any], Any], message: str) -> None:
+    observer = q.MinMaxObserver()
+    observer(X)
+    before = observer.range(), observer.version
+    with pytest.raises(wb.QuantizationError, match=message):
+        call(observer)
+    assert (observer.range(), observer.version) == before
+    observer.set_range(wb.tensor(-1.0), np.float32(2))
+    assert observer.override == (-1.0, 2.0)
+
+
+def test_products_on_numbers_of_codes() -> None:
+    layer, codes = wb.nn.Bilinear(3, 3, 2), wb.quantize_per_tensor(wb.ones(2, 3), 0.1, 0, wb.quint8)
+    message = r"bilinear computes with numbers, and was given codes, quint8: call \.dequantize\(\) first"
+    for one, other in ((codes, codes), (codes, wb.ones(2, 3)), (wb.ones(2, 3), codes)):
+        with pytest.raises(wb.DTypeError, match=message):
+            layer(one, other)

@@ -119,6 +119,28 @@ def test_layers_made_of_parts(training: bool) -> None:
     assert all(line.strip(" ,") in rest for line in head.splitlines()[2:])
 
 
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_layers_of_a_transformer(activation: str) -> None:
+    wb.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, activation=activation, batch_first=True)
+    model, x = nn.TransformerEncoder(layer, 1).eval(), wb.randn(8, 5, 8)
+    config = q.get_default_qconfig("onednn")
+    mapping = q.QConfigMapping().set_global(config).set_module_name("layers.0.linear1", q.default_qconfig)
+    prepared = q.prepare(model, mapping.set_module_name("layers.0.self_attn", q.default_qconfig))
+    prepared(x)
+    calibration = prepared.calibration
+    calibration.choose("layers.0.add1.output", bits=5)
+    code = calibration.code()
+    # Parts that the model has itself are named in the mapping, and others afterwards.
+    assert "set_module_name('layers.0.linear1', QConfig(" in code
+    assert "set_module_name('layers.0.self_attn', QConfig(" in code
+    assert "choose('layers.0.add1.output'" in code and "set_module_name('layers.0', " not in code
+    assert "choose('layers.0.linear1" not in code and "choose('layers.0.self_attn" not in code
+    made = again(calibration, model=model)
+    made.model(x)
+    same(calibration, made)
+
+
 def test_code_says_more_than_can_be_taken_back() -> None:
     x = wb.randn(4, 6)
     prepared = q.prepare_fx(

@@ -152,8 +152,91 @@ def test_what_a_dynamic_layer_takes(mixed: Any) -> None:
         found.rnn(wb.ones(2, 1, 7))
     with pytest.raises(wb.QuantizationError, match="Expected 12, got 5"):
         found.rnn(wb.nn.utils.rnn.pack_sequence([wb.ones(2, 5)]))
-    with pytest.raises(wb.QuantizationError, match="has no projections"):
-        q.quantize_dynamic(wb.nn.ModuleList([wb.nn.LSTM(4, 6, proj_size=2)]))
+
+
+ROUNDED = {
+    "a scale": {},
+    "a scale for each token": {"spec": q.per_token_dynamic_qconfig},
+    "half": {"dtype": wb.float16},
+}
+
+
+def recurrent(kind: str, rounded: str, **settings: Any) -> tuple[Any, Any]:
+    """Return a layer, and its dynamic form."""
+    wb.manual_seed(3)
+    layer = getattr(wb.nn, kind)(5, 6, **settings).eval()
+    given = dict(ROUNDED[rounded])
+    spec = {type(layer): given.pop("spec")} if "spec" in given else {type(layer)}
+    return layer, q.quantize_dynamic(wb.nn.ModuleList([layer]), spec, **given)[0]
+
+
+def parts(output: Any) -> list[Any]:
+    if isinstance(output, wb.nn.utils.rnn.PackedSequence):
+        return [output.data]
+    return [output] if isinstance(output, wb.Tensor) else [part for one in output for part in parts(one)]
+
+
+@pytest.mark.parametrize("rounded", ROUNDED)
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"bidirectional": True, "num_layers": 2},
+        {"batch_first": True, "bias": False},
+        {"bidirectional": True, "batch_first": True},
+    ],
+)
+@pytest.mark.parametrize(("kind", "width"), [("LSTM", 0), ("LSTM", 3), ("GRU", 0)])
+def test_recurrent_layers_of_every_setting(
+    kind: str, width: int, settings: dict[str, Any], packed: bool, rounded: str
+) -> None:
+    settings = {**settings, "proj_size": width} if width else settings
+    layer, found = recurrent(kind, rounded, **settings)
+    first, batch = settings.get("num_layers", 1) * (2 if settings.get("bidirectional") else 1), 3
+    x: Any = wb.randn(*((batch, 7) if settings.get("batch_first") else (7, batch)), 5)
+    if packed:
+        ways = {"batch_first": settings.get("batch_first", False), "enforce_sorted": False}
+        x = wb.nn.utils.rnn.pack_padded_sequence(x, wb.tensor([5, 7, 2]), **ways)
+    states = [wb.randn(first, batch, size) for size in (width or 6, 6)]
+    for hx in (None, tuple(states) if kind == "LSTM" else states[0]):
+        for one, other in zip(parts(layer(x, hx)), parts(found(x, hx)), strict=True):
+            assert one.shape == other.shape
+            assert q.sqnr(one, other) > 28
+    if packed:
+        return
+    single = [one[:, 0] for one in states]
+    hx = tuple(single) if kind == "LSTM" else single[0]
+    for one, other in zip(parts(layer(x[0], hx)), parts(found(x[0], hx)), strict=True):
+        assert one.shape == other.shape
+        assert q.sqnr(one, other) > 28
+
+
+@pytest.mark.parametrize("rounded", ROUNDED)
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_first_states_of_other_sizes(kind: str, rounded: str) -> None:
+    _, found = recurrent(kind, rounded, num_layers=2)
+    x, pair = wb.randn(7, 4, 5), kind == "LSTM"
+    for sizes in ((1, 4, 6), (3, 4, 6), (2, 1, 6), (2, 4, 1), (2, 6)):
+        state = wb.zeros(*sizes)
+        with pytest.raises(
+            wb.DimensionError, match=rf"{kind}: Expected hidden\[0\] size \(2, 4, 6\), got \[{sizes[0]}"
+        ):
+            found(x, (state, wb.zeros(2, 4, 6)) if pair else state)
+    if pair:
+        with pytest.raises(
+            wb.DimensionError, match=r"Expected hidden\[1\] size \(2, 4, 6\), got \[2, 1, 6\]"
+        ):
+            found(x, (wb.zeros(2, 4, 6), wb.zeros(2, 1, 6)))
+        with pytest.raises(TypeError, match=r"LSTM takes its first states as a pair \(h, c\), got Tensor"):
+            found(x, wb.zeros(2, 4, 6))
+    with pytest.raises(ValueError, match=f"{kind}: Expected input to be 2D or 3D, got 1D tensor instead"):
+        found(x[0, 0])
+    _, cell = recurrent(f"{kind}Cell", rounded)
+    with pytest.raises(
+        wb.DimensionError, match=rf"{kind}Cell: Expected hidden\[0\] size \(4, 6\), got \[1, 6\]"
+    ):
+        cell(x[0], (wb.zeros(1, 6), wb.zeros(4, 6)) if pair else wb.zeros(1, 6))
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])

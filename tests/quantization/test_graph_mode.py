@@ -281,3 +281,105 @@ def test_poolings_of_any_windows_follow_a_convolution(pool: tuple[int, ...]) -> 
     found = q.convert_fx(prepared)(x)
     assert found.shape == net(x).shape
     assert q.sqnr(net(x), found) > 30
+
+
+class Inner(wb.nn.Module):
+    """Functions in a module that is no layer."""
+
+    def forward(self, x: Any) -> Any:
+        return functional.relu(x + x)
+
+
+class Outer(wb.nn.Module):
+    """A module in a module in a model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = wb.nn.Sequential(wb.nn.Linear(8, 8), Inner())
+        self.head = wb.nn.Linear(8, 4)
+
+    def forward(self, x: Any) -> Any:
+        return self.head(self.body(x))
+
+
+def test_functions_of_an_inner_module_go_by_its_whole_path() -> None:
+    model, x = wb.nn.Sequential(Outer()).eval(), wb.rand(4, 8)
+
+    def configs(mapping: Any) -> dict[str, bool]:
+        prepared = q.prepare_fx(model, mapping, (x,))
+        return {str(node): node.meta.get("qconfig") is not None for node in prepared.graph.nodes}
+
+    given = q.get_default_qconfig_mapping()
+    assert configs(given)["add"] and configs(given)["relu"]
+    found = configs(given.set_module_name("0.body.1", None))
+    assert not found["add"] and not found["relu"] and found["_0_head"]
+    first = q.QConfigMapping().set_module_name_object_type_order(
+        "0.body.1", functional.relu, 0, q.default_qconfig
+    )
+    assert [name for name, told in configs(first.set_module_name("0.head", q.default_qconfig)).items() if told] == [
+        "relu", "_0_head"
+    ]  # fmt: skip
+
+
+def test_a_shape_is_no_value_that_is_picked() -> None:
+    class Shaped(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = wb.nn.Linear(8, 8), wb.nn.Linear(8, 8)
+
+        def forward(self, x: Any) -> Any:
+            y = self.first(x.flatten(0, 1))
+            return self.second(y.reshape(x.shape))
+
+    _, integer = converted(Shaped().eval(), wb.randn(2, 3, 8))
+    # Between the layers codes are moved as they are.
+    assert [node.name for node in integer.graph.nodes if node.target == "dequantize"] == ["dequantize"]
+    assert sum("quantize_" in str(node.target) for node in integer.graph.nodes) == 1
+
+
+def test_parts_of_a_weight_are_weights_of_layers() -> None:
+    class Parts(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight, self.bias = wb.nn.Parameter(wb.randn(12, 8)), wb.nn.Parameter(wb.randn(12))
+
+        def forward(self, x: Any) -> Any:
+            parts = [functional.linear(x, self.weight[k : k + 4], self.bias[k : k + 4]) for k in (0, 4, 8)]
+            return wb.cat(parts, -1)
+
+    wb.manual_seed(0)
+    model, x = Parts().eval(), wb.randn(16, 8)
+    for one in (model, wb.jit.trace(model, x)):
+        _, integer = converted(one, x)
+        layers = [part for part in integer.modules() if type(part) is q.quantized.Linear]
+        assert len(layers) == 3 and layers[0].weight.shape == (4, 8)
+        assert q.sqnr(model(x), integer(x)) > 35
+
+
+@pytest.mark.parametrize("between", [wb.nn.LayerNorm(8), wb.nn.GELU(), wb.nn.SiLU(), wb.nn.PReLU()])
+def test_layers_without_a_weight_in_codes_take_codes(between: Any) -> None:
+    wb.manual_seed(0)
+    model = wb.nn.Sequential(wb.nn.Linear(8, 8), between, wb.nn.Linear(8, 4)).eval()
+    x = wb.randn(32, 8)
+    _, integer = converted(model, x)
+    assert type(integer.get_submodule("1")).__module__.startswith("workbench.quantization.quantized")
+    assert [node.name for node in integer.graph.nodes if node.target == "dequantize"] == ["dequantize"]
+    prepared = q.prepare(model, q.default_per_channel_qconfig)
+    prepared(x)
+    np.testing.assert_array_equal(integer(x).numpy(), q.convert(prepared)(x).numpy())
+
+
+def test_a_layer_that_is_called_twice_has_no_scale_of_its_own() -> None:
+    class Twice(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.norm, self.last = wb.nn.Linear(8, 8), wb.nn.LayerNorm(8), wb.nn.Linear(8, 4)
+
+        def forward(self, x: Any) -> Any:
+            return self.last(self.norm(self.first(self.norm(x)) * 3.0))
+
+    wb.manual_seed(0)
+    model, x = Twice().eval(), wb.randn(32, 8)
+    _, integer = converted(model, x)
+    assert type(integer.norm) is wb.nn.LayerNorm
+    assert q.sqnr(model(x), integer(x)) > 28

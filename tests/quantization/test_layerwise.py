@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench import nn
 from workbench import quantization as q
+from workbench.nn import functional
 from workbench.quantization.layerwise import costs
 from workbench.quantization.layerwise.frontier import Option, best_within, frontier
 from workbench.quantization.layerwise.judge import divergence
@@ -238,6 +239,49 @@ def test_channels_that_reach_far_are_named() -> None:
     assert "outliers" in repr(found)
     with pytest.raises(KeyError, match="the report has no point 'fc'; it has"):
         found["fc"]
+
+
+class Mixed(nn.Module):
+    """Layers of all kinds: one that becomes codes, and those that do not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.steps = nn.Embedding(20, 8), nn.LSTM(8, 8, batch_first=True)
+        self.encoder = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.pair, self.head = nn.Bilinear(8, 8, 8), nn.Linear(8, 3)
+        self.weight = nn.Parameter(wb.randn(8, 8))
+
+    def forward(self, words: Any) -> Any:
+        x = self.encoder(self.steps(self.words(words))[0])
+        return self.head(functional.linear(self.pair(x, x), self.weight).mean(1))
+
+
+def test_what_is_left_in_floating_point_is_said() -> None:
+    wb.manual_seed(0)
+    model, words = Mixed().eval(), wb.randint(0, 20, (16, 6))
+    mapping = q.get_default_qconfig_mapping("onednn").set_module_name("encoder.linear2", None)
+    mapping.set_object_type(functional.linear, None)
+    found = q.report(model, (words, wb.zeros(16).long()), qconfig_mapping=mapping, progress=False)
+    told = {one.name: (one.kind, one.size, one.reason) for one in found.left}
+    assert told == {
+        "words": ("Embedding", 640, "a table of rows is quantized row by row"),
+        "steps": ("LSTM", 2048, "it has no integer form by calibration"),
+        "encoder.linear2": ("Linear", 512, "the mapping has no qconfig for it"),
+        "pair": ("Bilinear", 2048, "no integer form of it is known"),
+        "linear_layer": ("Linear", 256, "the mapping has no qconfig for it"),
+    }
+    assert "left in floating point:" in repr(found) and "steps (LSTM, 2.00 KB): it has no integer" in repr(
+        found
+    )
+    assert found.to_dict()["left"][0]["name"] == "words"
+    html = found._repr_mimebundle_()["text/html"]
+    assert "Left in floating point" in html and "quantized row by row" in html
+    # What it says to write is what helps.
+    mapping = q.get_default_qconfig_mapping("onednn")
+    mapping.set_object_type(nn.LSTM, q.default_dynamic_qconfig)
+    mapping.set_object_type(nn.Embedding, q.float_qparams_weight_only_qconfig)
+    found = q.report(model, (words, wb.zeros(16).long()), qconfig_mapping=mapping, progress=False)
+    assert [one.name for one in found.left] == ["pair"]
 
 
 @settings(max_examples=40, deadline=None)

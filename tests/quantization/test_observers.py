@@ -101,6 +101,18 @@ def test_refused_settings(settings: dict[str, Any], message: str) -> None:
         q.MinMaxObserver(**settings)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "limits"),
+    [
+        (wb.quint8, (0, 127)), (wb.int8, (-64, 63)), (wb.quint4x2, (0, 15)), (wb.quint2x4, (0, 3)),
+        (wb.qint32, (-(2**31), 2**31 - 1)),
+    ],
+)  # fmt: skip
+def test_only_codes_of_eight_bits_have_one_less(dtype: Any, limits: tuple[int, int]) -> None:
+    observer = q.MinMaxObserver(dtype=dtype, reduce_range=True)
+    assert (observer.quant_min, observer.quant_max) == limits
+
+
 def test_observers_that_watch_nothing() -> None:
     for made in (q.PlaceholderObserver(wb.float16), q.NoopObserver()):
         x = wb.ones(2)

@@ -240,6 +240,65 @@ def test_a_block_that_normalises_behind_its_sums_divides_what_layers_take() -> N
     assert loses(even) > loses(model) + 1
 
 
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_attention_of_an_encoder_is_smoothed(batch_first: bool) -> None:
+    wb.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=batch_first, norm_first=True)
+    model, x = nn.TransformerEncoder(layer, 1).eval(), wb.randn(8, 9, 16)
+    first = model.layers[0]
+    with wb.no_grad():
+        first.norm1.weight[3] = 40.0
+    even = q.smooth(model, [x])
+    changed = even.layers[0].self_attn.in_proj_weight.detach() / first.self_attn.in_proj_weight.detach()
+    # All three projections read what was divided, channel by channel.
+    scale = (first.norm1.weight / even.layers[0].norm1.weight).detach().numpy()
+    np.testing.assert_allclose(changed.numpy(), np.broadcast_to(scale, (48, 16)), rtol=1e-4)
+    assert scale[3] > 4 * np.median(scale)
+    with wb.no_grad():
+        assert q.sqnr(model(x), even(x)) > 100
+
+
+def test_a_weight_that_is_read_twice_is_left() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.other = nn.LayerNorm(8), nn.Linear(8, 8)
+            self.weight = nn.Parameter(wb.randn(8, 8))
+
+        def forward(self, x: Any) -> Any:
+            y = self.norm(x)
+            return F.linear(y, self.weight[:5]) @ F.linear(x, self.weight[3:]).transpose(0, 1)
+
+    with pytest.raises(wb.QuantizationError, match="there is nothing to smooth"):
+        q.smooth(Twice().eval(), [wb.randn(4, 8)])
+
+
+def test_layers_of_attention_divide_what_they_take() -> None:
+    wb.manual_seed(0)
+    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 1).eval()
+    x = wb.randn(8, 9, 16)
+    x[..., 3] *= 40
+    even = q.smooth(model, [x], divide_inputs=True)
+    divided = {name for name, one in even.named_modules() if type(one).__name__ == "Divided"}
+    names = (
+        "linear1",
+        "linear2",
+        *(f"self_attn.{one}" for one in ("linear_Q", "linear_K", "linear_V", "out_proj")),
+    )
+    assert divided == {f"layers.0.{one}" for one in names}
+    assert type(model.layers[0].self_attn) is nn.MultiheadAttention
+    with wb.no_grad():
+        assert q.sqnr(model(x), even(x)) > 90
+    mapping = q.QConfigMapping().set_object_type(nn.Linear, q.get_default_qconfig("onednn"))
+
+    def loses(one: Any) -> float:
+        prepared = q.prepare_fx(one, mapping, (x,))
+        prepared(x)
+        return q.sqnr(model(x), q.convert_fx(prepared)(x))
+
+    assert loses(even) > loses(model) + 1
+
+
 def test_what_cannot_be_smoothed_is_refused() -> None:
     x = wb.rand(2, 4)
     model = nn.Sequential(nn.LayerNorm(4), nn.Linear(4, 2))

@@ -198,6 +198,46 @@ def test_a_model_keeps_its_answers(method: str, inputs: Array) -> None:
     assert q.sqnr(model(x[200:]), wide(x[200:])) > 38
 
 
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("here", list(q.weight_only.METHODS))
+@pytest.mark.parametrize("saved", list(q.weight_only.METHODS))
+def test_a_state_of_any_method_is_loaded(saved: str, here: str, strict: bool, inputs: Array) -> None:
+    x = wb.from_numpy(inputs)
+    model, other = _model(), _model()
+    wb.nn.init.normal_(other[0].weight)
+    one = q.quantize_weights(model, [x[:200]], group_size=32, method=saved)
+    made = q.quantize_weights(other, [x[200:]], group_size=32, method=here)
+    assert made.load_state_dict(one.state_dict(), strict=strict) == ([], [])
+    assert made.state_dict().keys() == one.state_dict().keys()
+    np.testing.assert_array_equal(made(x).numpy(), one(x).numpy())
+
+
+def test_states_that_do_not_fit(inputs: Array) -> None:
+    x = wb.from_numpy(inputs)
+    state = q.quantize_weights(_model(), [x], group_size=32, method="awq").state_dict()
+    short = {**state, "0.input_scale": wb.ones(5)}
+    for settings, given, message in (
+        ({}, short, r"size mismatch for 0\.input_scale: .* shape \[5\] .*, the layer takes 96 features"),
+        (
+            {"bits": 8},
+            state,
+            r"0\.weight: quint4x2 in groups of 32 do not go into qint8 in groups of 32: give",
+        ),
+        (
+            {"group_size": 48},
+            state,
+            r"0\.weight: quint4x2 in groups of 32 do not go into quint4x2 in groups of 48",
+        ),
+        ({}, _model().state_dict(), r"type mismatch for 0\.weight: float32 does not go into .*quint4x2"),
+    ):
+        made = q.quantize_weights(_model(), **{"group_size": 32, **settings})
+        before, keys = made(x).numpy(), list(made.state_dict())
+        with pytest.raises(RuntimeError, match=message):
+            made.load_state_dict(given, strict=False)
+        assert list(made.state_dict()) == keys
+        np.testing.assert_array_equal(made(x).numpy(), before)
+
+
 def test_values_of_other_types_and_gradients_pass(inputs: Array) -> None:
     small = q.quantize_weights(_model(), group_size=32)
     x = wb.from_numpy(inputs[:4]).requires_grad_()
@@ -231,6 +271,30 @@ def test_layers_that_see_one_value_are_one_stage() -> None:
     q.quantize_weights(model, run, group_size=8, method="gptq")
     small = "WeightOnlyLinear"
     assert runs == [["Linear"] * 3, [small, small, "Linear"]]
+
+
+def test_attention_has_weights_of_few_bits_too() -> None:
+    wb.manual_seed(0)
+    model = wb.nn.TransformerEncoder(wb.nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), 1).eval()
+    x = wb.randn(16, 9, 32)
+    attention = [f"layers.0.self_attn.{name}" for name in ("linear_Q", "linear_K", "linear_V", "out_proj")]
+    for method in ("nearest", "gptq", "awq"):
+        small = q.quantize_weights(model, [x], bits=4, group_size=16, method=method)
+        found = {name for name, one in small.named_modules() if type(one) is q.weight_only.WeightOnlyLinear}
+        assert found == {*attention, "layers.0.linear1", "layers.0.linear2"}
+        assert q.sqnr(model(x), small(x)) > 22
+        # The old weights are gone.
+        assert q.model_size(small) < 0.32 * q.model_size(model)
+    some = q.quantize_weights(model, layers=["layers.0.self_attn.linear_K"], group_size=16)
+    found = {name for name, one in some.named_modules() if type(one) is q.weight_only.WeightOnlyLinear}
+    assert found == {attention[1]}
+    plain = q.quantize_weights(model, layers=["layers.0.linear1"], group_size=16)
+    assert type(plain.layers[0].self_attn) is wb.nn.MultiheadAttention
+    with pytest.raises(
+        wb.QuantizationError, match=r"no linear layer 'layers\.0\.self_attn\.linear_X': did you mean"
+    ):
+        q.quantize_weights(model, layers=["layers.0.self_attn.linear_X"])
+    assert type(model.layers[0].self_attn) is wb.nn.MultiheadAttention
 
 
 def test_state_goes_into_another(inputs: Array) -> None:

@@ -19,7 +19,16 @@ from workbench.tensor import Tensor
 if TYPE_CHECKING:
     from workbench.nn.module import Module
 
-__all__ = ["EXTRA", "IncompatibleKeys", "StateDict", "collect", "load", "load_own", "save_own"]
+__all__ = [
+    "EXTRA",
+    "IncompatibleKeys",
+    "StateDict",
+    "collect",
+    "load",
+    "load_own",
+    "once_checked",
+    "save_own",
+]
 
 EXTRA = "_extra_state"
 """The key, after a module's path, of what `get_extra_state` returns."""
@@ -285,6 +294,15 @@ def _load_extra(
         unexpected_keys.append(key)
 
 
+def once_checked(local_metadata: dict[str, Any], act: Callable[[], None]) -> None:
+    """Do `act`, which a module's own ``_load_from_state_dict`` wants, when all that is loaded fits; else never."""
+    _, extra = local_metadata.get(_PLAN, (None, None))
+    if extra is None:
+        act()
+    else:
+        extra.append(act)
+
+
 def _refusal(root: Module, problems: list[str]) -> StateDictError:
     return StateDictError(
         f"Error(s) in loading state_dict for {type(root).__name__} (nothing was changed):\n\t"
@@ -321,7 +339,11 @@ def _difference(key: str, value: Any, module: Module, name: str, assign: bool) -
         )
     # "V" is bfloat16, which NumPy knows as raw bytes. The rest (complex numbers, text, objects) keep to their
     # own kind.
-    if not assign and given.dtype.kind not in "biufV" and given.dtype.kind != own.dtype.kind:
+    numbers_for_codes = getattr(own.dtype, "quantized", False) and not getattr(
+        given.dtype, "quantized", False
+    )
+    other_kind = not assign and given.dtype.kind not in "biufV" and given.dtype.kind != own.dtype.kind
+    if numbers_for_codes or other_kind:
         return f"type mismatch for {key}: {given.dtype} does not go into {own.dtype}."
     # Not what a view is called in pictures: a transposed weight is loaded wherever its sizes fit.
     given_names = dims_of(value).labels if isinstance(value, Tensor) else ()

@@ -89,7 +89,7 @@ from workbench.quantization.quantize_fx import (
     prepare_fx,
     prepare_qat_fx,
 )
-from workbench.quantization.reporting import Advice, PointFigures, Report, report
+from workbench.quantization.reporting import Advice, LeftInFloat, PointFigures, Report, report
 from workbench.quantization.rescaling import equalize, smooth
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper, add_quant_dequant
 from workbench.quantization.tuning import adaround, correct_bias
@@ -120,7 +120,7 @@ __all__ = [
 ]  # fmt: skip
 __all__ += ["adaround", "correct_bias"]
 __all__ += ["LayerCost", "MixedPrecision", "Sensitivity", "mixed_precision", "sensitivity"]
-__all__ += ["Advice", "PointFigures", "Report", "report"]
+__all__ += ["Advice", "LeftInFloat", "PointFigures", "Report", "report"]
 __all__ += default_fake_quantize.__all__
 __all__ += default_observers.__all__
 __all__ += [name for name in qconfig.__all__ if name not in ("BACKENDS", "is_memoryless")]

@@ -76,10 +76,16 @@ def first_result(output: Any) -> Any:
 def model_size(model: Module) -> int:
     """Return the bytes that the state of `model` takes: parameters, buffers, codes with their scales.
 
+    Raises `QuantizationError` for what is no model.
+
     >>> import workbench as wb
     >>> model_size(wb.nn.Linear(10, 10))
     440
     """
+    if not isinstance(model, Module):
+        raise QuantizationError(
+            f"the size of a model is asked for, and {type(model).__name__} was given: give the module itself"
+        )
     held: list[Any] = [*model.parameters(), *model.buffers()]
     return sum(int(tensor.payload.nbytes) for tensor in held)
 

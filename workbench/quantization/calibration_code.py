@@ -132,23 +132,31 @@ def _of_layers(written: _Written, model: Any, observers: Mapping[str, ObserverBa
     written.names |= {"QConfig", "QConfigMapping"}
     written.names.add("prepare_qat" if trained else "prepare")
     way = "prepare_qat(model, qconfig=qconfig_mapping)" if trained else "prepare(model, qconfig_mapping)"
-    return [*lines, f"prepared = {way}", *(_chosen(name, observers[name]) for name in parts.others())]
+    return [*lines, f"prepared = {way}", *(_chosen(name, observers[name]) for name in parts.others(common))]
 
 
 class _Parts:
     """Observers of layers that preparing writes with parts: before that only the layer has a path to name them by."""
 
     def __init__(self, model: Any, wrapped: bool) -> None:
-        paths = [path for path, module in model.named_modules() if isinstance(module, MadeOfParts)]
-        self._layers = [path.removeprefix("module.") if wrapped else path for path in paths]
+        self._layers = {
+            path.removeprefix("module.") if wrapped else path: module
+            for path, module in model.named_modules()
+            if isinstance(module, MadeOfParts)
+        }
         self._said: dict[str, list[tuple[str, str, str]]] = {}
+        self._added: list[tuple[str, str, str]] = []
 
     def take(self, path: str, name: str, what: str, said: str) -> bool:
         """Note what is said of an observer, and say whether it is one of such a layer."""
-        layer = next((one for one in self._layers if path.startswith(f"{one}.")), None)
-        if layer is not None:
-            self._said.setdefault(layer, []).append((name, what, said))
-        return layer is not None
+        around = [one for one in self._layers if not one or path.startswith(f"{one}.")]
+        layer = max(around, key=len, default=None)
+        if layer is None or not self._layers[layer].is_part(path[len(layer) :].lstrip(".")):
+            return False
+        # What is said of a layer is said of the layers in it, too, where these have paths of their own.
+        noted = self._said.setdefault(layer, []) if self._layers[layer].whole else self._added
+        noted.append((name, what, said))
+        return True
 
     def usual(self) -> dict[str, dict[str, str]]:
         """Return for each layer what is said of most of its parts."""
@@ -160,15 +168,16 @@ class _Parts:
             for layer, parts in self._said.items()
         }
 
-    def others(self) -> list[str]:
-        """Return the names of the observers of which another thing is said."""
+    def others(self, common: Mapping[str, str]) -> list[str]:
+        """Return the names of the observers of which another thing is said; `common` is that of most layers."""
         usual = self.usual()
-        return [
+        apart = [
             name
             for layer, parts in self._said.items()
             for name, what, said in parts
             if said != usual[layer][what]
         ]
+        return apart + [name for name, what, said in self._added if said != common[what]]
 
 
 def _chosen(name: str, observer: ObserverBase) -> str:

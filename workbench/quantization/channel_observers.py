@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dtypes import quint8
-from workbench.base.errors import QuantizationError
+from workbench.base.errors import QuantizationError, short
 from workbench.base.quantized_array import QScheme
 from workbench.quantization.histogram import row_extremes
 from workbench.quantization.observer import checked_share, moved
@@ -44,6 +44,10 @@ class PerChannelMinMaxObserver(ObserverBase):
         if not self.qscheme.per_channel:
             raise QuantizationError(
                 f"PerChannelMinMaxObserver takes per_channel_affine or per_channel_symmetric, not {self.qscheme!r}"
+            )
+        if not isinstance(ch_axis, int | np.integer):
+            raise QuantizationError(
+                f"ch_axis= is the place of a dim, a whole number, and {short(ch_axis)} was given"
             )
         self.ch_axis = ch_axis
         self.min_val.payload = np.zeros(0, np.float32)

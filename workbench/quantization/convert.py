@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.base.errors import QuantizationError
@@ -21,6 +21,7 @@ from workbench.quantization.observed import seen_nothing
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.quantized.layers import renew
 from workbench.quantization.stubs import DeQuantStub, QuantStub
+from workbench.quantization.swapping import put, put_all
 
 __all__ = ["convert", "refresh", "swap_all", "swap_module", "uncalibrated", "with_integer_layers"]
 
@@ -96,24 +97,23 @@ def with_integer_layers(
     check_tables(model)
     for name, module in [*model.named_modules()]:
         if name and type(module) in parts and getattr(module, "qconfig", None) is not None:
-            model.set_submodule(name, parts[type(module)].from_observed(module))
+            put(model, name, parts[type(module)].from_observed(module))
     changes = {
         name: _integer_form(module, table) for name, module in quantizable(model) if type(module) in table
     }
     # A calibration is that of the prepared model.
     model.__dict__.pop("calibration", None)
-    for name, made in changes.items():
-        model.set_submodule(name, made)
+    put_all(model, changes)
     # A list, since modules are replaced on the way.
     for name, module in [*model.named_modules()]:
         if type(module) is MaxPool2d and getattr(module, "qconfig", None) is not None:
-            model.set_submodule(name, quantized.MaxPool2d.from_float(module))
+            put(model, name, quantized.MaxPool2d.from_float(module))
         elif type(module) is Dropout and Dropout in table and getattr(module, "qconfig", None) is not None:
-            model.set_submodule(name, table[Dropout].from_float(module).eval())
+            put(model, name, table[Dropout].from_float(module).eval())
         elif isinstance(module, DeQuantStub):
-            model.set_submodule(name, quantized.DeQuantize().eval())
+            put(model, name, quantized.DeQuantize().eval())
         elif type(module) in TABLES and getattr(module, "qconfig", None) is not None:
-            model.set_submodule(name, table[type(module)].from_float(module))
+            put(model, name, table[type(module)].from_float(module))
     return model
 
 
@@ -136,13 +136,17 @@ def swap_module(mod: Module, mapping: dict[type, Any], custom_module_class_mappi
 
 def swap_all(model: Module, mapping: dict[type, Any]) -> Any:
     """Swap every module of `model` that has a qconfig and stands in `mapping`, in place; fused ones as one."""
-    for name, child in [*model.named_children()]:
+    put_all(model, dict(_swapped(model, mapping, "")))
+    return model
+
+
+def _swapped(model: Module, mapping: dict[type, Any], above: str) -> Iterator[tuple[str, Any]]:
+    for name, child in model.named_children():
         made = swap_module(child, mapping)
         if made is not child:
-            model.set_submodule(name, made)
+            yield above + name, made
         elif not is_fused(child):
-            swap_all(child, mapping)
-    return model
+            yield from _swapped(child, mapping, f"{above}{name}.")
 
 
 def refresh(converted: Any, prepared: Any, stale_weights: set[str]) -> None:

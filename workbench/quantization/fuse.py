@@ -26,7 +26,7 @@ from workbench.nn import (
 )
 from workbench.nn.utils import fuse_conv_bn_weights
 from workbench.quantization import intrinsic
-from workbench.quantization.given import require_model
+from workbench.quantization.given import require_layers
 
 __all__ = ["Pattern", "find_patterns", "fold_batch_norm", "fuse_modules", "fuse_modules_qat", "patterns"]
 
@@ -113,7 +113,7 @@ def fuse_modules(
     >>> type(model.conv1).__name__, type(model.bn1).__name__
     ('ConvReLU2d', 'Identity')
     """
-    require_model(model)
+    require_layers(model, "fuse_modules", "prepare_fx fuses what a graph computes")
     if model.training:
         raise QuantizationError(
             "Fusion only for eval! The running statistics are folded in: call model.eval() first, or use "
@@ -134,7 +134,7 @@ def fuse_modules_qat(
     >>> type(model.conv1).__name__
     'ConvBnReLU2d'
     """
-    require_model(model)
+    require_layers(model, "fuse_modules_qat", "prepare_qat_fx fuses what a graph computes")
     if not model.training:
         raise QuantizationError(
             "fuse_modules_qat is for models in training: call model.train() first, or use fuse_modules"

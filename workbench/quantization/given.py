@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from workbench.base.errors import QuantizationError, short
 from workbench.graph import Graph
 from workbench.nn import Module
 
-__all__ = ["checked_qconfig", "require_model"]
+__all__ = ["checked_mapping", "checked_qconfig", "require_layers", "require_model", "require_own"]
 
 
 def checked_qconfig(config: Any, what: str) -> Any:
@@ -32,3 +33,53 @@ def require_model(model: Any) -> None:
     raise QuantizationError(
         f"a module is quantized, or what has a graph, and {type(model).__name__} was given"
     )
+
+
+def require_layers(model: Any, what: str, instead: str) -> None:
+    """Raise `QuantizationError` for what is no model, and for one that runs a graph, where layers are to be swapped.
+
+    `instead` says what would work.
+    """
+    require_model(model)
+    if isinstance(getattr(model, "graph", None), Graph):
+        raise QuantizationError(
+            f"{what} works on layers, and {type(model).__name__} runs a graph, whose nodes are none: {instead}"
+        )
+
+
+def checked_mapping(mapping: Any, default: dict[type, Any], what: str) -> dict[type, Any]:
+    """Return what becomes of layers by their types: `default` where nothing is given.
+
+    Raises `QuantizationError` for what is no dict from types of layers to classes with a ``from_float``.
+    """
+    if mapping is None:
+        return default
+    if not isinstance(mapping, Mapping):
+        hint = "; a qconfig is given by its name, qconfig=" if hasattr(mapping, "activation") else ""
+        raise QuantizationError(
+            f"mapping= of {what} is a dict from types of layers to what they become, and "
+            f"{short(repr(mapping))[1:-1]} was given{hint}"
+        )
+    for kind, made in mapping.items():
+        if not isinstance(kind, type) or not hasattr(made, "from_float"):
+            raise QuantizationError(
+                f"mapping= of {what} has {short(repr(made))[1:-1]} for {short(repr(kind))[1:-1]}: its keys are types "
+                "of layers, and its values classes with a from_float, such as those of wb.ao.nn.qat"
+            )
+    return dict(mapping)
+
+
+def require_own(model: Module, layers: Iterable[Module], name: str, why: str) -> None:
+    """Raise `QuantizationError` where a parameter called `name` of one of these layers is another module's too.
+
+    A module that stands under several names is one module.
+    """
+    standing: dict[int, list[str]] = {}
+    for path, module in model.named_modules():
+        for own, one in module._parameters.items():
+            if one is not None:
+                standing.setdefault(id(one), []).append(f"{path}.{own}" if path else own)
+    for layer in layers:
+        names = standing.get(id(getattr(layer, name)), [])
+        if len(names) > 1:
+            raise QuantizationError(f"{names[0]} is {names[1]} too: {why}")

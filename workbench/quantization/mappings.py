@@ -14,7 +14,7 @@ from workbench.quantization.quantized import dynamic, embedding, functional_modu
 from workbench.quantization.stubs import DeQuantStub, QuantStub
 
 __all__ = [
-    "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_QAT_MODULE_MAPPINGS",
+    "COMPUTED", "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_QAT_MODULE_MAPPINGS",
     "DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "MADE_OF_PARTS",
     "OBSERVED", "PARTS_IN_CODES", "TABLES", "WEIGHTED", "get_default_compare_output_module_list",
     "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings",
@@ -80,6 +80,9 @@ _COMPUTED: Mapping = {
     nn.SiLU: quantized.SiLU,
 }
 """Layers whose results have a scale of their own, and that have nothing else to quantize."""
+
+COMPUTED: tuple[type, ...] = tuple(_COMPUTED)
+"""The same layers, by their types."""
 
 _TABLES: Mapping = {nn.Embedding: embedding.Embedding, nn.EmbeddingBag: embedding.EmbeddingBag}
 
@@ -245,6 +248,8 @@ MADE_OF_PARTS: Mapping = {
     nn.LSTM: quantizable.LSTM,
     nn.LSTMCell: quantizable.LSTMCell,
     nn.MultiheadAttention: quantizable.MultiheadAttention,
+    nn.TransformerDecoderLayer: quantizable.TransformerDecoderLayer,
+    nn.TransformerEncoderLayer: quantizable.TransformerEncoderLayer,
 }
 """Layers that are written with parts before they are observed."""
 

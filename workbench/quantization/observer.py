@@ -13,6 +13,7 @@ from workbench.core.value import new
 from workbench.quantization.histogram import SPARE, ChannelExtremes, RunningHistogram
 from workbench.quantization.noise import Density
 from workbench.quantization.observer_base import Array, ObserverBase
+from workbench.quantization.schemes import real_number
 from workbench.quantization.search import NAMES, Candidate, candidates, choose
 from workbench.tensor import Tensor
 
@@ -123,7 +124,7 @@ class MinMaxObserver(_PerTensor):
 
 def checked_share(averaging_constant: float) -> float:
     """Return the constant of a moving average; raise `QuantizationError` where it is none."""
-    if not 0 < averaging_constant <= 1:
+    if not 0 < real_number(averaging_constant, "averaging_constant=") <= 1:
         raise QuantizationError(f"averaging_constant lies in (0, 1], and {averaging_constant} was given")
     return averaging_constant
 

@@ -21,7 +21,7 @@ from workbench.base.quantized_array import QScheme
 from workbench.core.value import new
 from workbench.nn import Module
 from workbench.quantization.histogram import extremes
-from workbench.quantization.schemes import EPS, Scheme, scheme_of
+from workbench.quantization.schemes import EPS, Scheme, real_number, scheme_of
 from workbench.tensor import Tensor
 
 __all__ = ["ObserverBase", "PartialObserver", "Watcher", "unobserved"]
@@ -346,6 +346,7 @@ class ObserverBase(Module):
 
     def check_range(self, low: float, high: float) -> None:
         """Raise `QuantizationError` where [low, high] cannot be a range here."""
+        low, high = real_number(low, "the low end of a range"), real_number(high, "the high end of a range")
         if not (math.isfinite(low) and math.isfinite(high)):
             raise QuantizationError(f"a range has two finite ends, and {low} to {high} was given")
         if not low < high:

@@ -13,7 +13,7 @@ from workbench.nn.hooks import only_computes
 from workbench.quantization.calibration import Calibration
 from workbench.quantization.custom_config import swaps_of
 from workbench.quantization.fake_quantize import FakeQuantizeBase
-from workbench.quantization.given import checked_qconfig, require_model
+from workbench.quantization.given import checked_qconfig, require_layers
 from workbench.quantization.layer_observers import (
     attach,
     check_tables,
@@ -26,8 +26,10 @@ from workbench.quantization.mappings import MADE_OF_PARTS
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.qconfig import QConfig, get_default_qconfig, is_memoryless
 from workbench.quantization.qconfig_mapping import QConfigMapping
+from workbench.quantization.quantizable.observed_parts import MadeOfParts
 from workbench.quantization.quantized.boundary import QuantizedModule
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper
+from workbench.quantization.swapping import put
 
 __all__ = ["check", "observed", "prepare", "ready", "write_with_parts"]
 
@@ -43,9 +45,9 @@ def prepare(
     Calibrate it by calling it with data, then `convert` it. A module's own ``qconfig`` counts for it and all below;
     None leaves them in floating point. Without any, `get_default_qconfig` counts. A `QConfigMapping` says it of all
     modules by their paths and types; that of the input is ``quant``. A model without a `QuantStub` has its input
-    quantized and its output dequantized. LSTM and attention are written with parts that are observed each by itself;
-    `prepare_custom_config_dict` has under ``"float_to_observed_custom_module_class"`` what is put in the place of
-    other layers, by its ``from_float``. The observers are at hand as ``model.calibration``.
+    quantized and its output dequantized. LSTM, attention and layers of transformers are written with parts that are
+    observed each by itself; `prepare_custom_config_dict` has under ``"float_to_observed_custom_module_class"`` what is
+    put in the place of other layers, by its ``from_float``. The observers are at hand as ``model.calibration``.
 
     Raises `QuantizationError` for a model in training mode, one that is prepared already, and one with nothing to
     quantize; then nothing has changed.
@@ -55,7 +57,7 @@ def prepare(
     >>> type(prepared.conv1.activation_post_process).__name__
     'HistogramObserver'
     """
-    require_model(model)
+    require_layers(model, "prepare", "take prepare_fx, which works on graphs")
     if model.training:
         raise QuantizationError("prepare() observes a model in use, not in training: call model.eval() first")
     check(model)
@@ -68,8 +70,14 @@ def prepare(
 def write_with_parts(model: Any, swaps: Mapping[type, Any]) -> None:
     """Put observed layers in the place of those that `swaps` names, where they have a qconfig."""
     for name, module in [*model.named_modules()]:
-        if name and type(module) in swaps and getattr(module, "qconfig", None) is not None:
-            model.set_submodule(name, swaps[type(module)].from_float(module))
+        kind = swaps.get(type(module))
+        # What becomes another kind itself may be all of the model.
+        itself = kind is not None and issubclass(kind, MadeOfParts) and not kind.whole
+        if kind is None or not (name or itself) or getattr(module, "qconfig", None) is None:
+            continue
+        made = kind.from_float(module)
+        if made is not module:
+            put(model, name, made)
 
 
 def ready(model: Module, qconfig: QConfig | QConfigMapping | None, default: Any, inplace: bool) -> Any:

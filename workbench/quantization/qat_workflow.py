@@ -9,7 +9,7 @@ from typing import Any
 from workbench.base.errors import QuantizationError
 from workbench.nn import Module
 from workbench.quantization.convert import convert, swap_all
-from workbench.quantization.given import require_model
+from workbench.quantization.given import checked_mapping, require_layers, require_model
 from workbench.quantization.mappings import MADE_OF_PARTS, get_default_qat_module_mappings
 from workbench.quantization.prepare import check, observed, ready, write_with_parts
 from workbench.quantization.qconfig import QConfig, get_default_qat_qconfig
@@ -32,25 +32,28 @@ def prepare_qat(
     ``qconfig`` counts for it and all below; without any, `get_default_qat_qconfig` does; `qconfig` is that of
     `prepare`. Train on, then ``convert(model.eval())``.
 
-    Raises `QuantizationError` for a model in use, and for one that is prepared already; then nothing has changed.
+    Raises `QuantizationError` for a model in use, one that is prepared already or runs a graph, and for a mapping that
+    is none; then nothing has changed.
 
     >>> import workbench as wb
     >>> model = prepare_qat(wb.nn.Sequential(wb.nn.Linear(4, 3), wb.nn.ReLU()))
     >>> type(model.module[0]).__module__
     'workbench.quantization.qat.layers'
     """
-    require_model(model)
+    require_layers(model, "prepare_qat", "take prepare_qat_fx, which works on graphs")
+    swaps = checked_mapping(mapping, get_default_qat_module_mappings(), "prepare_qat")
     if not model.training:
         raise QuantizationError("prepare_qat only works on models in training mode: call model.train() first")
     check(model)
     made = ready(model, qconfig, get_default_qat_qconfig, inplace)
     write_with_parts(made, MADE_OF_PARTS)
-    swap_all(made, get_default_qat_module_mappings() if mapping is None else mapping)
+    swap_all(made, swaps)
     return observed(made)
 
 
 def quantize_qat(model: Module, run_fn: Callable[..., Any], run_args: Any = (), inplace: bool = False) -> Any:
     """Prepare `model` for training with fake quantization, train it by ``run_fn(model, *run_args)``, and convert it."""
+    require_model(model)
     made = model if inplace else copy.deepcopy(model)
     made.train()
     prepared = prepare_qat(made, inplace=True)

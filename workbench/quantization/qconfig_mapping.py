@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from workbench import nn
@@ -111,10 +111,18 @@ class QConfigMapping:
 
     # ----------------------------------------------------------------------------------------- asking
 
-    def for_module(self, name: str, kind: Any, index: int | None = None, inside: str | None = None) -> Some:
+    def for_module(
+        self,
+        name: str,
+        kind: Any,
+        index: int | None = None,
+        inside: str | None = None,
+        whole: Sequence[Any] = (),
+    ) -> Some:
         """Return what counts for a module, or for a call of `kind` in the module `name`.
 
-        `index` says which such call it is in the module `inside`.
+        `index` says which such call it is in the module `inside`, `whole` of what kinds it is a part, from within:
+        where one of these is left in floating point, so is it; what else is said of them counts behind its own kind.
         """
         place = (inside if inside is not None else name.rpartition(".")[0], kind, index)
         if place in self.module_name_object_type_order_qconfigs:
@@ -128,7 +136,11 @@ class QConfigMapping:
         for pattern, qconfig in self.module_name_regex_qconfigs.items():
             if re.match(pattern, name):
                 return qconfig
-        return self.object_type_qconfigs.get(kind, self.global_qconfig)
+        told = [one for one in whole if one in self.object_type_qconfigs]
+        if any(self.object_type_qconfigs[one] is None for one in told):
+            return None
+        own = kind if kind in self.object_type_qconfigs else next(iter(told), kind)
+        return self.object_type_qconfigs.get(own, self.global_qconfig)
 
     def names(self, path: str) -> bool:
         """Say whether a module, or one above it, is named here, or fits a pattern."""

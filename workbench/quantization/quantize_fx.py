@@ -14,10 +14,7 @@ from workbench.base.errors import QuantizationError
 from workbench.base.public import words
 from workbench.core import dispatch
 from workbench.core.value import Value
-from workbench.fx import GraphModule, Node, Tracer, from_graph
-from workbench.graph import Graph as HouseGraph
-from workbench.graph import trace as graph_trace
-from workbench.nn import Module
+from workbench.fx import GraphModule, Node
 from workbench.quantization.backend_config import BackendConfig, get_native_backend_config
 from workbench.quantization.calibration import Calibration
 from workbench.quantization.convert import swap_module
@@ -48,6 +45,7 @@ from workbench.quantization.graph_mode.special_parts import (
     state_borders,
 )
 from workbench.quantization.graph_mode.statements import Statement, statements
+from workbench.quantization.graph_mode.tracing import THROUGH, traced
 from workbench.quantization.graph_mode.writes import FirstRun, without_writes
 from workbench.quantization.mappings import get_default_qat_module_mappings
 from workbench.quantization.prepare import check
@@ -60,56 +58,6 @@ __all__ = [
     "fuse_fx", "prepare_fx",
     "prepare_qat_fx",
 ]  # fmt: skip
-
-
-class _LeafTracer(Tracer):
-    """Traces, and calls some modules whole."""
-
-    def __init__(self, custom: PrepareCustomConfig) -> None:
-        super().__init__()
-        self.names = frozenset((*custom.non_traceable_module_names, *custom.standalone_module_names))
-        self.types = (
-            *custom.non_traceable_module_classes,
-            *custom.standalone_module_classes,
-            *(kind for swaps in custom.float_to_observed_mapping.values() for kind in swaps),
-        )
-
-    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
-        """Say whether a module is called whole."""
-        if getattr(m, "traced_through", False):
-            return False
-        named = module_qualified_name in self.names or isinstance(m, self.types)
-        return named or super().is_leaf_module(m, module_qualified_name)
-
-
-def _traced(
-    model: Any, custom: PrepareCustomConfig | FuseCustomConfig, inputs: tuple[Any, ...] | None = None
-) -> GraphModule:
-    """Return a graph of a copy of `model`; one that has a graph of the house is run through to its ops."""
-    absent = [name for name in custom.preserved_attributes if not hasattr(model, name)]
-    if absent:
-        raise QuantizationError(f"the model has no attribute {absent[0]!r} to be preserved")
-    made = _graph_of(model, custom, inputs)
-    for name in custom.preserved_attributes:
-        if not hasattr(made, name):
-            setattr(made, name, copy.deepcopy(getattr(model, name)))
-    return made
-
-
-def _graph_of(
-    model: Any, custom: PrepareCustomConfig | FuseCustomConfig, inputs: tuple[Any, ...] | None
-) -> GraphModule:
-    if isinstance(model, GraphModule):
-        return copy.deepcopy(model)
-    own = getattr(model, "graph", None)
-    if isinstance(own, HouseGraph):
-        with dispatch.no_grad():
-            made = from_graph(own if inputs is None else graph_trace(model, *inputs))
-        made = copy.deepcopy(made)
-        return made.train(bool(getattr(model, "training", False)))
-    copied = copy.deepcopy(model)
-    tracer = _LeafTracer(custom if isinstance(custom, PrepareCustomConfig) else PrepareCustomConfig())
-    return GraphModule(copied, tracer.trace(copied), type(model).__name__)
 
 
 def _examples(example_inputs: Any) -> tuple[Any, ...]:
@@ -147,12 +95,12 @@ def as_mapping(given: Any) -> QConfigMapping:
     )
 
 
-def _configure(module: GraphModule, mapping: QConfigMapping) -> None:
-    """Note with each node the qconfig that counts for it."""
+def _configure(module: GraphModule, mapping: QConfigMapping, model: Any) -> None:
+    """Note with each node the qconfig that counts for it; `model` is what was traced."""
+    kinds = {path: type(one) for path, one in model.named_modules()}
     counts: dict[tuple[str, Any], int] = {}
     for node in module.graph.nodes:
-        scope = node.meta.get("scope") or ()
-        inside = str(scope[-1]) if scope else ""
+        inside = ".".join(node.meta.get("scope") or ())
         kind: Any = node.target
         path = inside
         if node.op == "call_module":
@@ -163,8 +111,21 @@ def _configure(module: GraphModule, mapping: QConfigMapping) -> None:
                 kind = function
         place = (path if node.op != "call_module" else path.rpartition(".")[0], kind)
         counts[place] = counts.get(place, -1) + 1
-        node.meta["qconfig"] = mapping.for_module(path, kind, counts[place], place[0])
+        whole = [one for one in _around(path, kinds) if one in THROUGH and one is not kind]
+        node.meta["qconfig"] = mapping.for_module(path, kind, counts[place], place[0], whole)
         node.meta["place"] = (path, place[0], kind, counts[place])
+
+
+def _check_names(mapping: QConfigMapping, model: Any, module: GraphModule) -> None:
+    """Raise `QuantizationError` for a name that no module has, before it was traced or behind."""
+    mapping.check_names(name for one in (model, module) for name, _ in one.named_modules())
+
+
+def _around(path: str, kinds: dict[str, type]) -> list[type]:
+    """Return the types of a module and of those around it, from within."""
+    parts = path.split(".")
+    paths = [".".join(parts[:length]) for length in range(len(parts), -1, -1)]
+    return [kinds[one] for one in paths if one in kinds]
 
 
 def float_graph(model: Any, *inputs: Any) -> GraphModule:
@@ -176,7 +137,7 @@ def float_graph(model: Any, *inputs: Any) -> GraphModule:
     ['LinearReLU']
     """
     require_use(model)
-    module = _traced(model, PrepareCustomConfig(), inputs)
+    module = traced(model, PrepareCustomConfig(), inputs)
     _as_layers(module, inputs)
     fuse_graph(module, training=False)
     module.delete_all_unused_submodules()
@@ -198,10 +159,10 @@ def configured_graph(
 ) -> tuple[GraphModule, dict[Node, Statement], dict[Node, Any]]:
     """Return the joined graph of a model in use, not observed, with what its nodes do to codes and their qconfigs."""
     require_use(model)
-    mapping.check_names([name for name, _ in model.named_modules()])
-    module = _traced(model, PrepareCustomConfig(), inputs)
+    module = traced(model, PrepareCustomConfig(), inputs)
+    _check_names(mapping, model, module)
     _as_layers(module, inputs)
-    _configure(module, mapping)
+    _configure(module, mapping, model)
     fuse_graph(module, training=False)
     return module, *_stated(module, inputs, None)
 
@@ -211,13 +172,12 @@ def _prepared(
 ) -> GraphModule:
     check(model)
     configs, inputs = as_mapping(mapping), _examples(example_inputs)
-    paths = [name for name, _ in model.named_modules()]
-    configs.check_names(paths)
     special = config_of(PrepareCustomConfig, custom)
-    check_parts(paths, special)
-    module = _traced(model, special, inputs)
+    check_parts([name for name, _ in model.named_modules()], special)
+    module = traced(model, special, inputs)
+    _check_names(configs, model, module)
     _as_layers(module, inputs)
-    _configure(module, configs)
+    _configure(module, configs, model)
     observe_parts(module, special)
     prepare_alone(module, special, configs, backend, prepare_qat_fx if training else prepare_fx)
     fuse_graph(module, training)
@@ -263,6 +223,11 @@ def prepare_fx(
     `qconfig_mapping` (or a dict, or one qconfig for all) says what is quantized; `example_inputs` is a tuple of what
     the model takes. Calibrate it by calling it with data, then `convert_fx` it. `model` stays. The
     observers are at hand as ``calibration`` of the result. `prepare_custom_config` says what is special about parts.
+
+    Layers of transformers are run through to their linear ones, which a mapping names by their paths; those of
+    `nn.MultiheadAttention` are its ``linear_Q``, ``linear_K``, ``linear_V`` and ``out_proj``, between which scores and
+    their softmax are computed in floating point. What a mapping leaves in floating point by the type of a transformer,
+    or of attention, it leaves with all in it.
 
     Raises `QuantizationError` for a model in training, one that is prepared already, and names that no module has.
 
@@ -313,7 +278,7 @@ def fuse_fx(
     ['ConvReLU2d']
     """
     require_use(model)
-    module = _traced(model, config_of(FuseCustomConfig, fuse_custom_config))
+    module = traced(model, config_of(FuseCustomConfig, fuse_custom_config))
     fuse_graph(module, training=False)
     module.delete_all_unused_submodules()
     module.recompile()

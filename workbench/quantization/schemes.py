@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 
 from workbench.base.dtypes import DType, quint8
-from workbench.base.errors import QuantizationError
+from workbench.base.errors import QuantizationError, short
 from workbench.base.quantized_array import QScheme, code_range
 
-__all__ = ["EPS", "Scheme", "scheme_of"]
+__all__ = ["EPS", "Scheme", "real_number", "scheme_of"]
 
 Array = np.ndarray[Any, Any]
 
 EPS = float(np.finfo(np.float32).eps)
 """Least scale, so that constant values do not divide by zero."""
+
+
+def real_number(value: Any, what: str) -> float:
+    """Return a number of Python's, of NumPy's or of a tensor with one entry; raise `QuantizationError` for others.
+
+    >>> real_number(np.float32(0.5), "the low end of a range")
+    0.5
+    """
+    held: Any = getattr(value, "payload", value)
+    if not isinstance(value, SupportsFloat) or np.size(held) != 1:
+        raise QuantizationError(f"{what} is a number, and {short(value)} was given")
+    return float(value)
 
 
 @dataclass(frozen=True)
@@ -87,10 +99,12 @@ class Scheme:
         Raises `QuantizationError` where the scale is no positive number, the zero point is no code, or the scheme has
         another one.
         """
+        scale, point = real_number(scale, "a scale"), real_number(zero_point, "a zero point")
         if not (math.isfinite(scale) and scale > 0):
             raise QuantizationError(f"a scale is a finite number above 0, and {scale} was given")
-        if not float(zero_point).is_integer():
+        if not point.is_integer():
             raise QuantizationError(f"a zero point is a whole number, and {zero_point} was given")
+        zero_point = int(point)
         if not self.quant_min <= zero_point <= self.quant_max:
             raise QuantizationError(
                 f"zero point {zero_point} is no code: they go from {self.quant_min} to {self.quant_max}"
@@ -151,6 +165,14 @@ def scheme_of(
     """
     least, most = _limits(dtype)
     low, high = least if quant_min is None else quant_min, most if quant_max is None else quant_max
+    if not isinstance(qscheme, QScheme):
+        raise QuantizationError(
+            f"qscheme= is a scheme such as wb.per_tensor_affine, and {short(qscheme)} was given"
+        )
+    for name, value in (("quant_min", low), ("quant_max", high)):
+        if not isinstance(value, int | np.integer):
+            raise QuantizationError(f"{name}= is a whole number, and {short(value)} was given")
+    real_number(eps, "eps=, the least scale,")
     if (quant_min is None) is not (quant_max is None):
         raise QuantizationError("quant_min and quant_max go together: give both or none")
     if not low < high:
@@ -165,7 +187,7 @@ def scheme_of(
     if reduce_range:
         if qscheme.symmetric and dtype is quint8:
             raise QuantizationError("Cannot reduce range for symmetric quantization for quint8; use qint8")
-        # Sums of wide codes are not those of 8 bits: they keep their range unless limits are given.
-        if customized or dtype.itemsize == 1:
+        # Sums of wider or narrower codes are not those of 8 bits: they keep their range unless limits are given.
+        if customized or most - least == 255:
             low, high = low // 2, high // 2
     return Scheme(dtype, qscheme, low, high, eps, customized)

@@ -15,6 +15,7 @@ from workbench.quantization.analysis import sqnr
 from workbench.quantization.calibration import Calibration
 from workbench.quantization.convert import convert
 from workbench.quantization.fuse import find_patterns, fuse_modules
+from workbench.quantization.given import require_layers
 from workbench.quantization.prepare import prepare
 from workbench.quantization.qconfig import QConfig
 
@@ -43,6 +44,7 @@ def quantize(
     >>> type(integer.module[0]).__name__
     'LinearReLU'
     """
+    require_layers(model, "quantize", "take prepare_fx, which works on graphs")
     model = copy.deepcopy(model).eval()
     given: Any = data
     if not callable(data):

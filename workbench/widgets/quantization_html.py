@@ -101,7 +101,7 @@ def report_html(report: Any) -> str:
     )
     return (
         f'<div class="wb-quantization" style="{_WIDE}"><div style="margin-bottom:6px">{head}</div>'
-        f"{_tiles(totals)}{_advice(report.advice)}{_points(report)}</div>"
+        f"{_tiles(totals)}{_advice(report.advice)}{_left(report.left)}{_points(report)}</div>"
     )
 
 
@@ -163,6 +163,24 @@ def _told(one: Any) -> str:
     return (
         f"{place}{escape(one.problem)}. {action} gives {after} dB instead of {before}."
         f'<code style="display:block;font-size:12px;white-space:pre-wrap;{QUIET}">{escape(one.code)}</code>'
+    )
+
+
+def _left(left: Sequence[Any]) -> str:
+    if not left:
+        return ""
+    rows = "".join(
+        f'<li style="margin:3px 0"><b>{escape(one.name)}</b> <span style="{QUIET}">{escape(one.kind)}, '
+        f"{byte_figure(one.size)}</span>: {escape(one.reason)}"
+        f'<div style="font-size:12px;{QUIET}">{escape(one.action)}</div></li>'
+        for one in left[:MOST_ADVICE]
+    )
+    count = len(left) - MOST_ADVICE
+    more = f'<div style="{QUIET}">… {count} more: report.left has them</div>' if count > 0 else ""
+    return (
+        '<div style="margin:12px 0 2px"><b>Left in floating point</b> '
+        f'<span style="{QUIET}">what has weights and is not in codes</span></div>'
+        f'<ul style="margin:0;padding-left:1.6em">{rows}</ul>{more}'
     )
 
 

@@ -135,6 +135,23 @@ def test_a_model_is_whole_numbers_from_end_to_end(name, tmp_path):
     np.testing.assert_allclose(again, written.answers, atol=1.001 * step)
 
 
+@pytest.mark.parametrize("mode", ["zeros", "reflect", "replicate", "circular"])
+@pytest.mark.parametrize("convert", [by_layers, in_graph_mode, after_training])
+def test_a_border_is_of_codes(convert, mode, tmp_path):
+    wb.manual_seed(0)
+    x, settings = wb.randn(2, 3, 9, 8), {"padding": "same", "padding_mode": mode}
+    layers = [wb.nn.Conv2d(3, 4, 4, **settings), wb.nn.ReLU(), wb.nn.Conv2d(4, 5, 3, **settings)]
+    model = convert(wb.nn.Sequential(*layers), x)
+    with wb.no_grad():
+        ours, step = model(x).numpy(), step_of(model, x)
+        written = Written(model, x, tmp_path)
+        opened, again = written.again(x)
+    assert written.kernels["QLinearConv"] == 2 and not {"Conv", "FusedConv"} & set(written.kernels)
+    for one in (written.answers, opened, again):
+        assert np.abs(one - ours).max() <= 1.001 * step
+        assert (np.abs(one - ours) <= 0.001 * step).mean() > 0.97
+
+
 def test_a_bias_has_the_scale_of_its_sums(tmp_path):
     wb.manual_seed(0)
     x = wb.randn(4, 3, 8, 8)

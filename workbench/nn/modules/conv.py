@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,33 +11,23 @@ from workbench.core import dispatch
 from workbench.core.op import Op
 from workbench.core.value import new
 from workbench.nn import functional, init
-from workbench.nn.module import Module
+from workbench.nn.modules.convolution_settings import ConvolutionSettings, PaddingMode
 from workbench.nn.modules.prepared import PreparedConv2d
 from workbench.nn.parameter import Parameter
-from workbench.nn.spatial_names import check_layout, require_size
+from workbench.nn.spatial_names import check_layout
 from workbench.ops.nn.conv.convolution_ops import CONV1D, CONV2D, CONV3D
-from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes, several
+from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes
 from workbench.tensor.factories import empty
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvNd"]
 
-PaddingMode = Literal["zeros", "reflect", "replicate", "circular"]
 
-_MODES = ("zeros", "reflect", "replicate", "circular")
-_KERNEL: Names = ("kernel_depth", "kernel_height", "kernel_width")
-
-
-class ConvNd(Module):
-    """What convolutions have in common, transposed or not: settings, parameters, and how they are printed."""
+class ConvNd(ConvolutionSettings):
+    """What convolutions have in common, transposed or not: their parameters, and how they pad and convolve."""
 
     op: ClassVar[Op]
-    spatial: ClassVar[int]
-    """Number of spatial dims."""
     layout: ClassVar[Names]
     """Names of the dims of a batch."""
-    smallest: ClassVar[int] = 1
-    """Smallest number of channels: 0 where their number is found later."""
-    transposed: bool = False
     weight: Parameter
     bias: Parameter | None
 
@@ -57,25 +46,9 @@ class ConvNd(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        n = self.spatial
-        require_size(1, groups=groups)
-        require_size(self.smallest, in_channels=in_channels, out_channels=out_channels)
-        for what, value in (("in_channels", in_channels), ("out_channels", out_channels)):
-            if value % groups:
-                raise ValueError(f"{what} must be divisible by groups: {value} by {groups}")
-        if padding_mode not in _MODES:
-            raise ValueError(
-                f"padding_mode must be one of {', '.join(_MODES)}, but got padding_mode={padding_mode!r}"
-            )
-        self.in_channels = in_channels
-        self.out_channels = out_channels
-        self.kernel_size = several(kernel_size, n, "kernel_size")
-        self.stride = several(stride, n, "stride")
-        self.padding = _padding(padding, self.stride)
-        self.dilation = several(dilation, n, "dilation")
-        self.output_padding = (0,) * n
-        self.groups = groups
-        self.padding_mode = padding_mode
+        self._set_geometry(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode
+        )
         self.weight = Parameter(
             empty(self._weight_sizes(), dtype=dtype, device=device), dim_labels=self._weight_labels()
         )
@@ -86,16 +59,6 @@ class ConvNd(Module):
             else None,
         )
         self.reset_parameters()
-
-    def _weight_sizes(self) -> Sizes:
-        inner, outer = self.in_channels, self.out_channels
-        if self.transposed:
-            return (inner, outer // self.groups, *self.kernel_size)
-        return (outer, inner // self.groups, *self.kernel_size)
-
-    def _weight_labels(self) -> Names:
-        channels = ("in_channels", "out_channels") if self.transposed else ("out_channels", "in_channels")
-        return (*channels, *_KERNEL[-self.spatial :])
 
     def reset_parameters(self) -> None:
         """Draw new weights: U(-b, b), b = 1 / √(in_channels / groups·kernel volume)."""
@@ -122,75 +85,15 @@ class ConvNd(Module):
         """Return the padding that the op itself does; None where the input is to be changed first."""
         return self.plain_widths() if len(input.payload.shape) == self.spatial + 2 else None
 
-    def plain_widths(self) -> Sizes | None:
-        """Return how far zeros pad both sides; None for a border of another kind, or of two widths."""
-        padding = self.padding
-        if self.padding_mode != "zeros":
-            return None
-        if isinstance(padding, str):
-            return even_padding(padding, self.kernel_size, self.dilation)
-        return padding if type(padding) is tuple else None
-
     def _convolve_bordered(self, input: Any, weight: Any, bias: Any) -> Any:
         """Convolve what has no dim N, or needs a border of other values than zeros."""
         padding: Any = self.padding
         if self.padding_mode != "zeros":
             # The op pads with zeros only. Other borders are made first, and then nothing is left to pad.
-            input = functional.pad(input, self._border(), mode=self.padding_mode)
+            input = self.bordered(input)
             padding = 0
         convolve = getattr(functional, self.op.name)
         return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
-
-    def _border(self) -> list[int]:
-        """Return the widths of the border as `pad` takes them: before and after, from the last dim backwards."""
-        padding = self.padding
-        if not isinstance(padding, str):
-            # From the last dim on, as `pad` counts.
-            return [width for one in reversed(padding) for width in (one, one)]
-        total = [
-            d * (k - 1) if padding == "same" else 0
-            for d, k in zip(self.dilation, self.kernel_size, strict=True)
-        ]
-        # Where the widths are uneven the end gets more, as in PyTorch.
-        return [width for one in reversed(total) for width in (one // 2, one - one // 2)]
-
-    def extra_repr(self) -> str:
-        """Return sizes, and what differs from the defaults."""
-        n = self.spatial
-        parts = [
-            f"{self.in_channels}, {self.out_channels}",
-            f"kernel_size={self.kernel_size}",
-            f"stride={self.stride}",
-        ]
-        parts += [f"padding={self.padding}"] if self.padding != (0,) * n else []
-        parts += [f"dilation={self.dilation}"] if self.dilation != (1,) * n else []
-        parts += [f"output_padding={self.output_padding}"] if self.output_padding != (0,) * n else []
-        parts += [f"groups={self.groups}"] if self.groups != 1 else []
-        parts += ["bias=False"] if self.bias is None else []
-        parts += [f"padding_mode={self.padding_mode}"] if self.padding_mode != "zeros" else []
-        return ", ".join(parts)
-
-
-def _padding(padding: int | Sizes | str, stride: Sizes) -> Sizes | str:
-    if not isinstance(padding, str):
-        return several(padding, len(stride), "padding")
-    if padding not in ("valid", "same"):
-        raise ValueError(f"Invalid padding string {padding!r}, should be one of ('valid', 'same')")
-    # With a stride no border gives the result the size of the input.
-    if padding == "same" and max(stride) > 1:
-        raise ValueError("padding='same' is not supported for strided convolutions")
-    return padding
-
-
-@lru_cache(maxsize=256)
-def even_padding(padding: str, kernel: Sizes, dilation: Sizes) -> Sizes | None:
-    """Return how far 'same' or 'valid' pads either side; None where the sides differ.
-
-    >>> even_padding("same", (3, 5), (1, 2)), even_padding("same", (2,), (1,))
-    ((1, 4), None)
-    """
-    total = [d * (k - 1) if padding == "same" else 0 for k, d in zip(kernel, dilation, strict=True)]
-    return None if any(one % 2 for one in total) else tuple(one // 2 for one in total)
 
 
 class Conv1d(ConvNd):

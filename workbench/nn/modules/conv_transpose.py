@@ -7,7 +7,8 @@ from typing import Any
 
 from workbench.core.value import dims_of
 from workbench.nn import functional
-from workbench.nn.modules.conv import ConvNd, PaddingMode
+from workbench.nn.modules.conv import ConvNd
+from workbench.nn.modules.convolution_settings import PaddingMode
 from workbench.nn.spatial_names import check_layout
 from workbench.ops.nn.conv.convolution_ops import CONV1D, CONV2D, CONV3D
 from workbench.ops.nn.conv.window_geometry import LAYOUT, Sizes, several
@@ -35,11 +36,6 @@ class ConvTransposeNd(ConvNd):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        # Padding takes away from the result here, so there is no border whose values could be chosen.
-        if padding_mode != "zeros":
-            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        # Before the base class, which would also take "same" and "valid".
-        padding = several(padding, self.spatial, "padding")
         extra = several(output_padding, self.spatial, "output_padding")
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode,

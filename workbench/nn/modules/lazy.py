@@ -9,13 +9,14 @@ from workbench.core.dispatch import no_grad
 from workbench.core.value import dims_of
 from workbench.nn.module import Module
 from workbench.nn.modules.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, RunningNorm
-from workbench.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvNd, PaddingMode
+from workbench.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvNd
 from workbench.nn.modules.conv_transpose import (
     ConvTranspose1d,
     ConvTranspose2d,
     ConvTranspose3d,
     ConvTransposeNd,
 )
+from workbench.nn.modules.convolution_settings import PaddingMode
 from workbench.nn.modules.instance_norm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from workbench.nn.modules.linear import Linear
 from workbench.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy

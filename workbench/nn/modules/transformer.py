@@ -57,13 +57,15 @@ def is_causal_mask(mask: Tensor | None, is_causal: bool | None, x: Tensor, batch
     return bool(np.array_equal(array, np.triu(np.full((size, size), -np.inf), 1)))
 
 
+def named_as(change: Tensor, names: tuple[str | None, ...]) -> Tensor:
+    """Return what a block makes of something, with the names that this had."""
+    # The maps of a block call the last dim otherwise (``out_features``).
+    return change if change.names == names else ops.rename(change, names=names if any(names) else None)
+
+
 def added(x: Tensor, change: Tensor) -> Tensor:
     """Add what a block makes of `x`, which keeps its names."""
-    names = dims_of(x).names
-    # The maps of a block call the last dim otherwise (``out_features``).
-    if dims_of(change).names != names:
-        change = ops.rename(change, names=names if any(names) else None)
-    return ops.add(x, change)
+    return x + named_as(change, x.names)
 
 
 def check_pair(src: Tensor, tgt: Tensor, batch_first: bool, d_model: int) -> None:

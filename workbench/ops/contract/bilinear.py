@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from workbench.base.dims import Dims, new_name, unify_names
-from workbench.base.errors import DimensionError
+from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dtype_rules import check_precision
 from workbench.core.op import ops
 from workbench.core.typing import Tensor
@@ -31,6 +31,12 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             "bilinear(): input1 and input2 must have the same dims but for the last, and weight 3 of them.",
             operands=(a.operand("input1"), b.operand("input2"), w.operand("weight")),
         )
+    for one in (input1, input2, weight):
+        if getattr(one.payload.dtype, "quantized", False):
+            raise DTypeError(
+                f"bilinear computes with numbers, and was given codes, {one.dtype.name}: call .dequantize() first; in "
+                "a model that is prepared, put a DeQuantStub before the layer and a QuantStub behind it"
+            )
     check_precision([one.payload.dtype for one in (input1, input2, weight)])
     for which, dims, axis in (("1", a, 1), ("2", b, 2)):
         if dims.sizes[-1] != w.sizes[axis]:

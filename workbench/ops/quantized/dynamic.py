@@ -7,6 +7,7 @@ gives NaN, and has no part in the range of the others: one bad value is neither 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -48,14 +49,14 @@ def _quantized_rows(x: Any, by_row: bool, highest: int) -> tuple[Any, Any, Any]:
 
 
 def _linear(x: Any, weight: Any, bias: Any = None, *, by_row: bool, highest: int, relu: bool) -> Any:
-    rows = np.asarray(x, np.float32).reshape(-1, x.shape[-1])
-    if not rows.size:
-        return np.zeros((*x.shape[:-1], weight.shape[0]), np.float32)
-    codes, scales, zeros = _quantized_rows(rows, by_row, highest)
-    sums = (codes - zeros) @ around_zero(weight).T
-    real = sums.astype(np.float32) * (scales * np.asarray(weight.scale, np.float32))
-    # No code stands for what is not finite: a row with such a value says so.
-    real[~np.isfinite(rows).all(1)] = np.nan
+    rows = np.asarray(x, np.float32).reshape(math.prod(x.shape[:-1]), x.shape[-1])
+    real = np.zeros((len(rows), weight.shape[0]), np.float32)
+    if rows.size:
+        codes, scales, zeros = _quantized_rows(rows, by_row, highest)
+        sums = (codes - zeros) @ around_zero(weight).T
+        real = sums.astype(np.float32) * (scales * np.asarray(weight.scale, np.float32))
+        # No code stands for what is not finite: a row with such a value says so.
+        real[~np.isfinite(rows).all(1)] = np.nan
     if bias is not None:
         real = real + np.asarray(bias, np.float32)
     out = np.maximum(real, np.float32(0)) if relu else real
@@ -72,7 +73,7 @@ def fits_dynamic(x: Any, weight: Any) -> bool:
 
 
 def _linear_on_codes(x: Any, weight: Any, bias: Any = None, *, by_row: bool, highest: int, relu: bool) -> Any:
-    if not fits_dynamic(x, weight) or not x.size:
+    if not fits_dynamic(x, weight) or not x.size or not weight.size:
         return _linear(x, weight, bias, by_row=by_row, highest=highest, relu=relu)
     return packed_linear(weight, bias).run_dynamic(x, by_row=by_row, highest=highest, relu=relu)
 

@@ -48,7 +48,8 @@ def packed_linear(weight: Any, bias: Any) -> Any:
 
 
 def _linear_on_codes(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
-    if not fits_kernel(x, weight):
+    # A weight without entries has nothing to be packed.
+    if not weight.size or not fits_kernel(x, weight):
         return _linear(x, weight, bias, **params)
     return run_packed(packed_linear(weight, bias), x, x.codes, "linear", params)
 

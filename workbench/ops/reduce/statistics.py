@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.contribution import composed
-from workbench.core.op import DTypeRule, Op, Sample, Saves, ops
+from workbench.core.op import Absent, DTypeRule, Op, Sample, Saves, ops
+from workbench.core.quantization import OWN, ROUNDED
 from workbench.core.tape import Call
 from workbench.core.typing import DimsLike, Tensor
 from workbench.core.value import dims_of
@@ -96,6 +98,9 @@ VAR = reduction(
     dtype=REAL,
     samples=_samples,
     properties=["wide"],
+    quantized=replace(
+        OWN, codes=Absent("a variance has another unit than its values, and no scale of theirs")
+    ),
     contribution=composed(_var_steps),
 )
 STD = reduction(
@@ -108,6 +113,7 @@ STD = reduction(
     dtype=REAL,
     samples=_samples,
     properties=["wide"],
+    quantized=ROUNDED,
     contribution=composed(_std_steps),
 )
 
@@ -125,7 +131,8 @@ def _spread(
         raise TypeError(f"{name}: give correction= or unbiased=, not both: unbiased=True is correction=1")
     if correction is None:
         correction = 1 if unbiased is None or unbiased else 0
-    if input.payload.dtype.kind not in "fcV":
+    # What codes have, their op says.
+    if input.payload.dtype.kind not in "fcV" and not getattr(input.payload.dtype, "quantized", False):
         raise DTypeError(
             f"{name}: std and var only support floating point and complex dtypes, this is {input.dtype.name}. "
             f"Cast first: x.float().{name}()"

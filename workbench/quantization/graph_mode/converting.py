@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from workbench.base.errors import QuantizationError
@@ -11,6 +12,7 @@ from workbench.quantization.fake_quantize import FakeQuantize, FakeQuantizeBase
 from workbench.quantization.graph_mode.layers import new_path
 from workbench.quantization.graph_mode.observing import OBSERVER, Plan, forget_plan, results_in_codes
 from workbench.quantization.mappings import (
+    COMPUTED,
     TABLES,
     get_default_dynamic_quant_module_mappings,
     get_default_static_quant_module_mappings,
@@ -103,9 +105,8 @@ def to_codes(module: GraphModule, made: Plan) -> dict[str, str]:
     codes: set[Node] = {node for node in made.coded if made.said[node].way in ("native", "custom")}
     table = get_default_static_quant_module_mappings()
     sources: dict[str, str] = {}
-    for node in made.coded:
-        if made.said[node].way != "layer":
-            continue
+    swapped = {node for node in made.coded if made.said[node].way == "layer"} | _computed(module, made)
+    for node in swapped:
         path = str(node.target)
         if node in made.floating:
             if not isinstance(module.get_submodule(path), QuantizedModule):
@@ -118,7 +119,8 @@ def to_codes(module: GraphModule, made: Plan) -> dict[str, str]:
             sources[path] = str(node.meta[OBSERVER])
             layer: Any = module.get_submodule(path)
             layer.activation_post_process = module.get_submodule(sources[path])
-            show_weight(layer)
+            if made.said[node].way == "layer":
+                show_weight(layer)
             module.set_submodule(path, table[type(layer)].from_float(layer))
     for node, one in watching.items():
         (value,) = node.args
@@ -129,7 +131,7 @@ def to_codes(module: GraphModule, made: Plan) -> dict[str, str]:
             sources[str(quantizing.target)] = str(node.target)
             codes.add(quantizing)
         module.graph.erase_node(node)
-    _dequantize(module, made, codes)
+    _dequantize(module, made, codes, swapped)
     _swap_rest(module, made)
     # A calibration is that of the prepared graph.
     module.__dict__.pop("calibration", None)
@@ -138,6 +140,20 @@ def to_codes(module: GraphModule, made: Plan) -> dict[str, str]:
     module.graph.lint()
     module.recompile()
     return sources
+
+
+def _computed(module: GraphModule, made: Plan) -> set[Node]:
+    """Return the calls of layers without a weight in codes that have an integer form: of those called once."""
+    calls = Counter(str(node.target) for node in module.graph.nodes if node.op == "call_module")
+    return {
+        node
+        for node in made.coded - made.inner
+        if made.said[node].way == "computed"
+        and node.op == "call_module"
+        and type(module.get_submodule(str(node.target))) in COMPUTED
+        and calls[str(node.target)] == 1
+        and OBSERVER in node.meta
+    }
 
 
 def _quantize(module: GraphModule, node: Node, value: Any, watching: Any) -> Node:
@@ -150,13 +166,15 @@ def _quantize(module: GraphModule, node: Node, value: Any, watching: Any) -> Nod
     return made
 
 
-def _dequantize(module: GraphModule, made: Plan, codes: set[Node]) -> None:
+def _dequantize(module: GraphModule, made: Plan, codes: set[Node], swapped: set[Node]) -> None:
     numbers: dict[Node, Node] = {}
     for node in [*module.graph.nodes]:
         said = made.said.get(node)
         plain = said is None or said.way == "other"
-        takes_codes = (node in made.coded and said is not None and said.way != "computed") or (
-            plain and node.op != "output"
+        takes_codes = (
+            node in swapped
+            or (node in made.coded and said is not None and said.way != "computed")
+            or (plain and node.op != "output")
         )
         if takes_codes or (node in codes and said is None):
             continue

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from typing import Any
 
 from workbench import nn
+from workbench.core import dispatch
 from workbench.core.op import Op, ops
 from workbench.fx import GraphModule, Node
+from workbench.fx.node import map_arg
 from workbench.nn import Module, Parameter, functional
 
-__all__ = ["as_layers", "new_path"]
+__all__ = ["as_layers", "held", "new_path"]
 
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _SPREAD = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+
+
+_PARTS = frozenset({operator.getitem, ops.index})
+"""What takes a part of a weight."""
 
 
 def new_path(module: Any, name: str) -> str:
@@ -24,9 +31,15 @@ def new_path(module: Any, name: str) -> str:
     return path
 
 
-def _held(module: GraphModule, node: Any) -> Any:
-    """Return the tensor that a node reads; None where it is computed."""
-    if not isinstance(node, Node) or node.op != "get_attr":
+def held(module: GraphModule, node: Any) -> Any:
+    """Return the tensor that a node reads, or a part of it, as of the projections of attention; None for others."""
+    if not isinstance(node, Node):
+        return None
+    if node.target in _PARTS and all(held(module, one) is not None for one in node.all_input_nodes):
+        args, kwargs = map_arg((node.args, node.kwargs), lambda one: held(module, one))
+        with dispatch.no_grad():
+            return node.target(*args, **kwargs)
+    if node.op != "get_attr":
         return None
     found: Any = module
     for part in str(node.target).split("."):
@@ -86,7 +99,7 @@ _SETTINGS = ("stride", "padding", "dilation", "groups", "output_padding")
 def _layer_of(module: GraphModule, node: Node, ndim: int) -> Module | None:
     """Return the layer that computes what a call does; None for other calls, and for weights that are computed."""
     if isinstance(node.target, Op):
-        operands = [_held(module, one) for one in node.args[1:]]
+        operands = [held(module, one) for one in node.args[1:]]
         if any(one is None for one in operands):
             return None
         weight, bias = [*operands, None, None][:2]
@@ -105,10 +118,10 @@ def _layer_of(module: GraphModule, node: Node, ndim: int) -> Module | None:
         name = getattr(node.target, "__name__", "")
         if node.target is functional.batch_norm:
             words = ("running_mean", "running_var", "weight", "bias")
-            kept = {key: _held(module, bound[key]) for key in words}
+            kept = {key: held(module, bound[key]) for key in words}
             known = kept["running_mean"] is not None and bound.get("training") is False
             return _norm(kept, bound["eps"], ndim) if known else None
-        weight, bias = _held(module, bound.get("weight")), _held(module, bound.get("bias"))
+        weight, bias = held(module, bound.get("weight")), held(module, bound.get("bias"))
         if weight is None or (bound.get("bias") is not None and bias is None):
             return None
         settings = {key: bound[key] for key in _SETTINGS if key in bound}

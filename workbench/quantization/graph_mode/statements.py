@@ -69,7 +69,8 @@ class _Run(Interpreter):
         listed = _Listed()
         with interpreting(listed):
             result = super().run_node(n)
-        if isinstance(result, tuple | list):
+        # A shape is several numbers, and no values.
+        if isinstance(result, tuple | list) and any(isinstance(one, Value) for one in result):
             self._several.add(n)
         self.said[n] = self._statement(n, listed.found, result)
         return result

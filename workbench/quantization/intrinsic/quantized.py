@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from workbench.base.public import words
 from workbench.quantization.quantized.computed import BNReLU2d, BNReLU3d
-from workbench.quantization.quantized.convolutions import ConvReLU1d, ConvReLU3d
-from workbench.quantization.quantized.layers import ConvReLU2d, LinearReLU
+from workbench.quantization.quantized.convolutions import ConvReLU1d, ConvReLU2d, ConvReLU3d
+from workbench.quantization.quantized.layers import LinearReLU
 
 __all__ = ["BNReLU2d", "BNReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearReLU"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from workbench.base.public import words
 from workbench.quantization.quantizable.attention import MultiheadAttention
 from workbench.quantization.quantizable.recurrent import LSTM, LSTMCell
+from workbench.quantization.quantizable.transformer import TransformerDecoderLayer, TransformerEncoderLayer
 
-__all__ = ["LSTM", "LSTMCell", "MultiheadAttention"]
+__all__ = ["LSTM", "LSTMCell", "MultiheadAttention", "TransformerDecoderLayer", "TransformerEncoderLayer"]
 
 PYTORCH_FILES = ("modules",)
 

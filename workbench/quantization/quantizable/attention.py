@@ -8,6 +8,8 @@ from workbench import nn
 from workbench.base.errors import DimensionError, QuantizationError
 from workbench.nn import Linear, Parameter
 from workbench.nn.functional import dropout, pad, softmax
+from workbench.nn.modules.transformer import named_as
+from workbench.ops.nn.attention.scaled_dot_product import bare
 from workbench.ops.shape.join import cat
 from workbench.quantization.float_functional import FloatFunctional
 from workbench.quantization.quantizable.observed_parts import MadeOfParts
@@ -93,6 +95,7 @@ class MultiheadAttention(MadeOfParts):
                 f"keys and values are pairs: [S, N] is {tuple(key.shape[:2])} of the ones and "
                 f"{tuple(value.shape[:2])} of the others"
             )
+        names, (query, key, value) = query.names, map(bare, (query, key, value))
         length, count = int(query.shape[0]), int(query.shape[1])
         q, k, v = self._projected(query, key, value, count)
         scores = self._masked(q @ k.transpose(1, 2), key_padding_mask, attn_mask, int(key.shape[0]), count)
@@ -100,6 +103,7 @@ class MultiheadAttention(MadeOfParts):
         found = (weights @ v).transpose(0, 1).reshape(length, count, self.embed_dim)
         output = self.out_proj(self.quant_attn_output(found))
         weights = self.quant_attn_output_weights(weights)
+        output = named_as(output, names)
         output = output.transpose(0, 1) if self.batch_first else output
         if not need_weights:
             return output, None

@@ -28,6 +28,8 @@ class MadeOfParts(Module):
     """A layer written with linear layers and functions that are observed each by itself."""
 
     _FLOAT_MODULE: type[Module]
+    whole = True
+    """False where the layer in floating point has layers in it that are addressed by paths of their own."""
 
     @classmethod
     def _check_float(cls, other: Any, qconfig: Any = None) -> Any:
@@ -44,6 +46,10 @@ class MadeOfParts(Module):
                 "wb.quantization.default_qconfig"
             )
         return found
+
+    def is_part(self, path: str) -> bool:
+        """Say whether what stands at a path in here is a part that the layer in floating point does not have."""
+        return True
 
     def _observe(self, qconfig: Any) -> None:
         """Give all parts a qconfig and their observers; in training linear ones round their weight."""

@@ -27,9 +27,12 @@ from workbench.quantization.quantized.computed import (
 )
 from workbench.quantization.quantized.convolutions import (
     Conv1d,
+    Conv2d,
     Conv3d,
     ConvReLU1d,
+    ConvReLU2d,
     ConvReLU3d,
+    ConvReLUMaxPool2d,
     ConvTranspose1d,
     ConvTranspose2d,
     ConvTranspose3d,
@@ -42,9 +45,6 @@ from workbench.quantization.quantized.functional_modules import (
     QFunctional,
 )
 from workbench.quantization.quantized.layers import (
-    Conv2d,
-    ConvReLU2d,
-    ConvReLUMaxPool2d,
     Linear,
     LinearReLU,
     MaxPool2d,

@@ -1,4 +1,4 @@
-"""Integer layers: signed 8-bit weights, unsigned 8-bit activations, exact sums."""
+"""Integer layers: signed 8-bit weights, unsigned 8-bit activations, exact sums. Convolutions: `convolutions.py`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dims import Names
 from workbench.base.dtypes import qint8, quint8
 from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.value import labelled, new
 from workbench.nn import IMAGE, check_names
-from workbench.nn import Conv2d as FloatConv2d
 from workbench.nn import Linear as FloatLinear
 from workbench.nn import MaxPool2d as FloatMaxPool2d
-from workbench.ops.nn.conv.window_geometry import Sizes, several
-from workbench.ops.quantized.convolution import QUANTIZED_CONV2D
 from workbench.ops.quantized.linear import QUANTIZED_LINEAR
 from workbench.ops.quantized.pooling import QUANTIZED_MAX_POOL2D
 from workbench.ops.quantized.quantize import QUANTIZE_PER_CHANNEL, QUANTIZE_PER_TENSOR
@@ -24,19 +22,13 @@ from workbench.quantization.fake_quantize import FakeQuantize
 from workbench.quantization.observed import float_layer, observer_of
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.quantized.boundary import QuantizedModule, require_codes
-from workbench.quantization.quantized.repacked import PackedConvolution, PackedLinear
+from workbench.quantization.quantized.repacked import PackedLinear
 from workbench.tensor import Tensor
 
 __all__ = [
-    "Conv2d",
-    "ConvReLU2d",
-    "ConvReLUMaxPool2d",
-    "Linear",
-    "LinearReLU",
-    "MaxPool2d",
-    "check_types",
+    "Linear", "LinearReLU", "MaxPool2d", "Weighted", "check_types", "empty_bias", "empty_codes", "quantize_weight",
     "renew",
-]
+]  # fmt: skip
 
 
 def quantize_weight(weight: Any, observer: ObserverBase) -> Any:
@@ -86,13 +78,12 @@ def check_types(module: Any, weight: Any, observer: ObserverBase) -> None:
         )
 
 
-class _Weighted(QuantizedModule):
+class Weighted(QuantizedModule):
     """What integer convolution and linear layers share."""
 
     weight: Tensor
     bias: Tensor | None
     relu = False
-    pool = False
     float_results = False
     """True where what comes out are the sums themselves, in floating point."""
 
@@ -114,104 +105,24 @@ class _Weighted(QuantizedModule):
         }
 
 
-def _zeros(shape: tuple[int, ...], labels: tuple[str, ...]) -> Any:
-    channels = shape[0]
-    codes = QuantizedArray(np.zeros(shape, np.int8), np.ones(channels), np.zeros(channels, int), qint8, 0)
-    return labelled(new(codes), labels)
+def empty_codes(shape: tuple[int, ...], labels: Names) -> Any:
+    """Return the weight of a layer that has none yet: codes of zeros."""
+    return labelled(new(QuantizedArray(np.zeros(shape, np.int8), 1.0, 0, qint8)), labels)
 
 
-class Conv2d(PackedConvolution, _Weighted):
-    """Two-dimensional convolution on codes: quint8 [N, C, H, W] to quint8, weights qint8.
-
-    q = clamp(rne((Σ (x - zx)·w·sx·sw[o] + b[o]) / s) + z), with exact sums and the bias in real units.
-    """
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: int | Sizes,
-        stride: int | Sizes = 1,
-        padding: int | Sizes = 0,
-        dilation: int | Sizes = 1,
-        groups: int = 1,
-        bias: bool = True,
-    ) -> None:
-        super().__init__()
-        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = several(kernel_size, 2, "kernel_size")
-        self.stride, self.padding = several(stride, 2, "stride"), several(padding, 2, "padding")
-        self.dilation = several(dilation, 2, "dilation")
-        labels = ("out_channels", "in_channels", "kernel_height", "kernel_width")
-        weight = _zeros((out_channels, in_channels // groups, *self.kernel_size), labels)
-        offset = labelled(new(np.zeros(out_channels, np.float32)), ("out_channels",)) if bias else None
-        self._set_weight(weight, offset)
-
-    @classmethod
-    def from_float(cls, module: Any) -> Any:
-        """Return the integer form of a prepared layer."""
-        layer: FloatConv2d = float_layer(module)
-        padding = layer.plain_widths()
-        if padding is None:
-            raise QuantizationError(
-                f"a convolution on codes pads with zeros, as far on one side as on the other, and {layer!r} does "
-                "not: pad its input by a layer of its own, in front of it"
-            )
-        made = cls(
-            layer.in_channels, layer.out_channels, layer.kernel_size, layer.stride, padding,
-            layer.dilation, layer.groups, bias=layer.bias is not None,
-        )  # fmt: skip
-        weight = quantize_weight(layer.weight, observer_of(module, "weight_post_process"))
-        check_types(made, weight, observer_of(module))
-        made._set_weight(weight, layer.bias)
-        made.set_output(observer_of(module))
-        return made
-
-    def forward(self, input: Any) -> Any:
-        """Convolve codes [N, C, H, W]."""
-        names = input._names
-        if names is not None and names != IMAGE:
-            check_names(type(self).__name__, input)
-        return QUANTIZED_CONV2D(
-            *self._operands(input),
-            stride=self.stride,
-            padding=self.padding,
-            dilation=self.dilation,
-            groups=self.groups,
-            pool=self.pool,
-            **self._output(),
-        )
-
-    def extra_repr(self) -> str:
-        """Return sizes, scale and zero point."""
-        return (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"padding={self.padding}, {self._output_repr()}"
-        )
+def empty_bias(outputs: int, label: str) -> Any:
+    """Return the bias of a layer that has none yet: zeros."""
+    return labelled(new(np.zeros(outputs, np.float32)), (label,))
 
 
-class ConvReLU2d(Conv2d):
-    """Convolution on codes, then the rectifier: codes below the zero point become it."""
-
-    relu = True
-
-
-class ConvReLUMaxPool2d(ConvReLU2d):
-    """Convolution on codes, then the rectifier, then the largest of each 2 by 2."""
-
-    pool = True
-
-
-class Linear(PackedLinear, _Weighted):
+class Linear(PackedLinear, Weighted):
     """Affine map of the last dim on codes: quint8 [..., in_features] to quint8, weights qint8."""
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        weight = _zeros((out_features, in_features), ("out_features", "in_features"))
-        self._set_weight(
-            weight, labelled(new(np.zeros(out_features, np.float32)), ("out_features",)) if bias else None
-        )
+        weight = empty_codes((out_features, in_features), ("out_features", "in_features"))
+        self._set_weight(weight, empty_bias(out_features, "out_features") if bias else None)
 
     @classmethod
     def from_float(cls, module: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from workbench.quantization.layerwise.judge import Judge, Loss, decibel_figure
 from workbench.quantization.qconfig_mapping import get_default_qconfig_mapping
 from workbench.quantization.quantize_fx import as_mapping, convert_fx, prepare_fx
 from workbench.quantization.reporting.advice import Advice, advise
+from workbench.quantization.reporting.left import LeftInFloat, left_in_float
 from workbench.quantization.reporting.points import (
     PointFigures,
     Values,
@@ -54,7 +56,14 @@ class Totals:
 class Report:
     """What quantization does to a model, point by point; prints as a table, and shows as a page in a notebook."""
 
-    def __init__(self, points: list[PointFigures], advice: list[Advice], totals: Totals, model: Any) -> None:
+    def __init__(
+        self,
+        points: list[PointFigures],
+        advice: list[Advice],
+        totals: Totals,
+        model: Any,
+        left: Sequence[LeftInFloat] = (),
+    ) -> None:
         self.points = points
         """In the order of the model."""
         self.advice = advice
@@ -62,6 +71,8 @@ class Report:
         self.totals = totals
         self.model = model
         """The integer model."""
+        self.left = list(left)
+        """What has weights and is not in codes, in the order of the model."""
 
     def __getitem__(self, name: str) -> PointFigures:
         found = next((one for one in self.points if one.name == name), None)
@@ -136,6 +147,7 @@ class Report:
         return "\n".join([
             head, "", table, "",
             *(["what to do, best first:", *todo] if todo else ["nothing that was tried gains anything"]),
+            *(["left in floating point:", *(f"  {one}" for one in self.left)] if self.left else []),
         ])  # fmt: skip
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
@@ -147,6 +159,7 @@ class Report:
             "totals": asdict(self.totals),
             "points": [asdict(one) for one in self.points],
             "advice": [{**asdict(one), "gain": one.gain} for one in self.advice],
+            "left": [asdict(one) for one in self.left],
         }
 
     def plot(self) -> Any:
@@ -171,7 +184,8 @@ def report(
     each layer, function and input are measured the SQNR of weight and values, what its range clips, how many of its
     bits tell values apart, channels that reach far beyond the others, bytes and products, and what it costs the output
     alone. Ranges by other rules, a scale for each channel, equalization, layers left in floating point and
-    corrected biases are tried, and those that gain are told with their gain. `data` gives batches, with labels for
+    corrected biases are tried, and those that gain are told with their gain; ``report.left`` says which layers have
+    weights and stay in floating point, and why. `data` gives batches, with labels for
     accuracy.
 
     Raises `QuantizationError` for a model in training, where there is nothing to quantize, without data and for NaN or
@@ -210,7 +224,7 @@ def report(
         summary(simulated.module, *batches[0].sample).total.flops,
         2.0 * sum(counts[part.name] for part in simulated.parts if part.layer is not None),
     )
-    return Report(points, told, totals, integer)
+    return Report(points, told, totals, integer, left_in_float(simulated, integer))
 
 
 def _integer(model: Module, mapping: Any, batches: list[Batch]) -> Any:

@@ -47,9 +47,12 @@ class Reader:
     groups: int
     repeat: int
     """How many of its inputs lie in one channel, where images became rows."""
+    rows: tuple[int | None, int | None] = (None, None)
+    """Begin and end of those of the weight that it reads: attention has several projections in one weight."""
 
     def by_channel(self, weight: Array) -> Array:
         """Return a view [groups, out / groups, channels / groups, the rest] of its weight."""
+        weight = weight[slice(*self.rows)]
         outputs = weight.shape[0]
         inputs = weight.shape[1] // self.repeat
         return weight.reshape(self.groups, outputs // self.groups, inputs, -1)
@@ -141,6 +144,8 @@ def _follow(
 
 def _dim_after(node: Node, at: int) -> int | None:
     """Return the dim of the channels behind an op that lets factors through; None for other ops."""
+    if node.op is ops.permute:
+        return list(node.params["dim"]).index(at)
     if node.op in _ALIKE:
         return at if float(node.params.get("slope", 0.0)) >= 0 else None
     if node.op in _OVER_PLACES:
@@ -157,10 +162,40 @@ def _reader(
     graph: Graph, node: Node, value: Value, channels: int, at: int, reads: dict[Value, list[Node]]
 ) -> Reader | None:
     """Return a layer that reads channels in the dim `at`; None for another op, or a weight that is not its own."""
-    if node.op not in LAYERS or not _own(graph, node.inputs[1], reads):
+    if node.op not in LAYERS:
+        return None
+    weight, rows = _rows(graph, node.inputs[1], reads)
+    if weight is None:
         return None
     if at != (len(value.tensor.dims.sizes) - 1 if node.op is ops.linear else 1):
         return None
     groups = node.params.get("groups", 1)
-    inputs = graph.parameters[node.inputs[1]].shape[1] * groups
-    return None if inputs % channels else Reader(node, node.inputs[1], groups, inputs // channels)
+    inputs = graph.parameters[weight].shape[1] * groups
+    return None if inputs % channels else Reader(node, weight, groups, inputs // channels, rows)
+
+
+def _rows(graph: Graph, value: Any, reads: dict[Value, list[Node]]) -> tuple[Value | None, Any]:
+    """Return a parameter that is read once, or in parts that have no row in common, and the rows that a value has."""
+    everything = None, None
+    if _own(graph, value, reads):
+        return value, everything
+    node = value.node if isinstance(value, Value) else None
+    if node is None or node.op is not ops.index or node.inputs[0] not in graph.parameters:
+        return None, everything
+    size = graph.parameters[node.inputs[0]].shape[0]
+    parts = [_part(one, size) for one in reads[node.inputs[0]]]
+    own = _part(node, size)
+    taken = [row for part in parts if part is not None for row in range(*part)]
+    if own is None or None in parts or len(set(taken)) < len(taken) or len(reads[value]) > 1:
+        return None, everything
+    return node.inputs[0], own
+
+
+def _part(node: Node, size: int) -> tuple[int, int] | None:
+    """Return begin and end of the rows that a node takes of what it reads; None where it does something else."""
+    if node.op is not ops.index or len(node.params["key"]) != 1:
+        return None
+    (key,) = node.params["key"]
+    if not isinstance(key, slice) or key.step not in (None, 1):
+        return None
+    return key.indices(size)[:2]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from workbench import nn
 from workbench.base.errors import QuantizationError
 from workbench.core import dispatch
 from workbench.graph import Node, run
 from workbench.nn import Linear, Module
+from workbench.quantization.quantizable.separate_attention import separate
 from workbench.quantization.rescaling.divided import Divided
 from workbench.quantization.rescaling.joints import NORMS, Joint, joints
 from workbench.quantization.rescaling.state import Numbers, traced
+from workbench.quantization.swapping import put
 from workbench.quantization.tuning.places import watching
 
 __all__ = ["smooth"]
@@ -31,7 +35,7 @@ def smooth(model: Module, data: Iterable[Any], *, alpha: float = 0.5, divide_inp
 
     A normalisation that something else reads too is left as it is: a sum, in encoders that normalise behind it. With
     `divide_inputs` linear layers whose input no normalisation can take over divide it themselves (`Divided`): one
-    product a channel in front of them.
+    product a channel in front of them; attention is taken apart into its linear layers for it (``linear_Q`` and so on).
 
     Raises `QuantizationError` for another `alpha`, without data, and where there is nothing to smooth.
 
@@ -49,7 +53,7 @@ def smooth(model: Module, data: Iterable[Any], *, alpha: float = 0.5, divide_inp
     batches = [batch if isinstance(batch, tuple) else (batch,) for batch in data]
     if not batches:
         raise QuantizationError("there is nothing to look at: the data gave no batch")
-    made, graph = traced(model, batches[0])
+    made, graph = traced(_separated(model) if divide_inputs else model, batches[0])
     found = joints(graph, NORMS)
     taken = {reader.weight.name for joint in found for reader in joint.readers}
     others = {
@@ -76,7 +80,16 @@ def smooth(model: Module, data: Iterable[Any], *, alpha: float = 0.5, divide_inp
     for name, one in others.items():
         if name in largest:
             weights = np.abs(np.asarray(one.weight.detach().payload, np.float64)).max(0)
-            made.set_submodule(name, Divided(one, _scale(largest[name], weights, alpha)))
+            put(made, name, Divided(one, _scale(largest[name], weights, alpha)))
+    return made
+
+
+def _separated(model: Module) -> Module:
+    """Return a copy of a model whose attention projects by linear layers."""
+    made = copy.deepcopy(model)
+    for module in [*made.modules()]:
+        if type(module) is nn.MultiheadAttention:
+            separate(module, alone=True)
     return made
 
 

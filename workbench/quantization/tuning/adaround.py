@@ -19,6 +19,7 @@ from workbench.core.value import new
 from workbench.nn import Module, Parameter
 from workbench.optim import Adam
 from workbench.quantization.batches import Batch, batches_of
+from workbench.quantization.given import require_own
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.tuning.places import Place, paused, places, require_prepared, watching
@@ -89,6 +90,13 @@ def adaround(
     batches = batches_of(data, prepared)
     made, before = copy.deepcopy(prepared), copy.deepcopy(prepared)
     waiting = {place.path: place for place in _chosen(made, layers)}
+    require_own(
+        made,
+        [place.layer for place in waiting.values()],
+        "weight",
+        "what is learned for one layer would be the other's. Give each a weight of its own before it is prepared, "
+        "layer.weight = nn.Parameter(layer.weight.detach().clone()), or leave them out by layers=",
+    )
     while waiting:
         path = _next(made, waiting, batches)
         place = waiting.pop(path)

@@ -18,6 +18,7 @@ from workbench.ops.quantized.quantize import DEQUANTIZE
 from workbench.quantization import quantized
 from workbench.quantization.batches import Batch, batches_of
 from workbench.quantization.convert import convert
+from workbench.quantization.given import require_own
 from workbench.quantization.graph_mode.fusion import require_use
 from workbench.quantization.graph_mode.observing import is_prepared as is_prepared_graph
 from workbench.quantization.intrinsic.modules import weighted_layer
@@ -79,6 +80,18 @@ def correct_bias(model: Module, float_model: Module, data: Any) -> Any:
             else fuse_automatically(float_model, *batches[0].arguments)
         )
     pairs = _pairs(integer, before)
+    if prepared:
+        require_own(
+            made,
+            [
+                one
+                for one in (weighted_layer(made.get_submodule(path)) for path in pairs)
+                if one.bias is not None
+            ],
+            "bias",
+            "what is taken off for one layer would be taken off the other's. Give each a bias of its own before it is "
+            "prepared, layer.bias = nn.Parameter(layer.bias.detach().clone())",
+        )
     wanted = _means({path: weighted_layer(layer) for path, (_, layer) in pairs.items()}, before, batches)
     for path, (layer, _) in pairs.items():
         found = _means({path: layer}, integer, batches, _computed)
@@ -120,11 +133,8 @@ def _computed(layer: Any, arguments: tuple[Any, ...], output: Any) -> Any:
     bias = layer.bias
     if isinstance(layer, quantized.Linear):
         return F.linear(x, weight, bias)
-    function = getattr(layer, "function", "conv2d")
-    settings = {name: getattr(layer, name) for name in ("stride", "padding", "dilation", "groups")}
-    if "transpose" in function:
-        settings["output_padding"] = layer.output_padding
-    return getattr(F, function)(x, weight, bias, **settings)
+    x, geometry = layer.placed(x)
+    return getattr(F, layer.function)(x, weight, bias, **geometry)
 
 
 def _output(layer: Any, arguments: tuple[Any, ...], output: Any) -> Any:

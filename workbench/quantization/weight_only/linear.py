@@ -12,6 +12,7 @@ from workbench.core import dispatch
 from workbench.core.value import labelled, new
 from workbench.nn import Linear, Module
 from workbench.nn import functional as F
+from workbench.nn.state import once_checked
 from workbench.ops.quantized.quantize import DEQUANTIZE
 from workbench.ops.quantized.weight_only import QUANTIZED_LINEAR_WEIGHT_ONLY
 from workbench.quantization.weight_only.grid import Setting
@@ -75,6 +76,42 @@ class WeightOnlyLinear(Module):
         if input_scale is not None:
             made.register_buffer("input_scale", new(np.asarray(input_scale, np.float32)))
         return made
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
+        missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
+        """Take a weight with what its inputs are divided by: that is there in a state of AWQ, and in no other."""
+        key, weight = f"{prefix}input_scale", state_dict.get(f"{prefix}weight")
+        rest = {one: value for one, value in state_dict.items() if one != key}
+        missing: list[str] = []
+        super()._load_from_state_dict(
+            rest, prefix, local_metadata, strict, missing, unexpected_keys, error_msgs
+        )
+        missing_keys.extend(one for one in missing if one != key)
+        if isinstance(getattr(weight, "payload", None), QuantizedArray):
+            self._check_codes(weight, prefix, error_msgs)
+        scale = state_dict.get(key)
+        if scale is not None and tuple(scale.shape) != (self.in_features,):
+            error_msgs.append(
+                f"size mismatch for {key}: copying a param with shape {list(scale.shape)} from the state_dict, the "
+                f"layer takes {self.in_features} features."
+            )
+        elif scale is not None or weight is not None:
+            once_checked(local_metadata, lambda: self._divide_by(scale))
+
+    def _check_codes(self, weight: Any, prefix: str, error_msgs: list[str]) -> None:
+        given, own = ((one.payload.dtype, one.payload.group) for one in (weight, self.weight))
+        if given != own:
+            words = [f"{dtype.name} in groups of {group}" for dtype, group in (given, own)]
+            error_msgs.append(
+                f"codes mismatch for {prefix}weight: {words[0]} do not go into {words[1]}: give quantize_weights the "
+                "bits and group_size of the model that was saved."
+            )
+
+    def _divide_by(self, scale: Any) -> None:
+        held = None if scale is None else np.array(getattr(scale, "payload", scale), np.float32)
+        self.register_buffer("input_scale", None if held is None else new(held).to(self.weight.device))
 
     def forward(self, x: Any) -> Any:
         """Return (x / d)·Ŵᵀ + b for [any dims, in_features]."""

@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from workbench import nn
 from workbench.base.dims import near_miss
 from workbench.base.errors import QuantizationError
 from workbench.core import dispatch
 from workbench.core.value import Value
 from workbench.nn import Linear, Module
+from workbench.quantization.given import require_layers, require_own
+from workbench.quantization.quantizable.separate_attention import separate
+from workbench.quantization.swapping import put_all
 from workbench.quantization.weight_only.grid import Setting
 from workbench.quantization.weight_only.linear import WeightOnlyLinear
 from workbench.quantization.weight_only.methods import METHODS
@@ -39,7 +43,8 @@ def quantize_weights(
     first look at what the layers are given when the model is called with `data`: batches (inputs, or pairs of inputs
     and labels), or a function that is called with the model and runs it, which is called once for each stage of layers.
     Layers that come later see what those before them do with their codes. `layers` are the dotted names to quantize,
-    all linear layers if not given.
+    all linear layers if not given; attention has ``linear_Q``, ``linear_K``, ``linear_V`` and ``out_proj``, into which
+    `nn.MultiheadAttention` is taken apart.
 
     Raises `QuantizationError` for other bits, sizes, methods and names, where data are wanted and not given, and
     where a layer was never called or was given NaN or infinite values.
@@ -50,11 +55,15 @@ def quantize_weights(
     >>> small[0]
     WeightOnlyLinear(in_features=64, out_features=32, bias=True, bits=4, group_size=32)
     """
+    require_layers(model, "quantize_weights", "give the model that the graph was made of")
     setting = Setting(bits, group_size, symmetric)
     if method not in METHODS:
         raise QuantizationError(f"method={method!r}: the methods are {', '.join(METHODS)}")
     made = copy.deepcopy(model).eval()
+    _separate(made, layers)
     names = _chosen(made, layers)
+    if layers is None:
+        _check_shared(made, names, method)
     if method == "nearest":
         _replace(made, dict.fromkeys(names), setting, method)
         return made
@@ -69,19 +78,52 @@ def quantize_weights(
     return made
 
 
+def _separate(model: Module, layers: Collection[str] | None) -> None:
+    """Have attention project by linear layers, in place, where these are to be quantized."""
+    for path, module in [*model.named_modules()]:
+        inside = f"{path}." if path else ""
+        wanted = layers is None or any(name.startswith(inside) for name in layers)
+        if type(module) is nn.MultiheadAttention and wanted:
+            separate(module, alone=True)
+
+
 def _chosen(model: Module, layers: Collection[str] | None) -> list[str]:
-    linear = [name for name, module in model.named_modules() if type(module) is Linear and name]
+    linear = {
+        name: module
+        for name, module in model.named_modules(remove_duplicate=False)
+        if type(module) is Linear and name
+    }
     if layers is None:
         if not linear:
             raise QuantizationError("the model has no linear layer inside: there is no weight to quantize")
-        return linear
+        layers = linear
     for name in layers:
         if name not in linear:
-            near = near_miss(name, linear)
+            near = near_miss(name, list(linear))
             raise QuantizationError(
                 f"the model has no linear layer {name!r}" + (f": did you mean {near!r}?" if near else "")
             )
-    return [name for name in linear if name in layers]
+    # A layer that stands under several names is one.
+    chosen: dict[int, str] = {}
+    for name, module in linear.items():
+        if name in layers:
+            chosen.setdefault(id(module), name)
+    return list(chosen.values())
+
+
+def _check_shared(model: Module, names: list[str], method: str) -> None:
+    """Refuse a weight that stands in several modules, where these would not have the same codes."""
+    layers: list[Any] = [model.get_submodule(name) for name in names]
+    outside = {
+        id(one) for part in model.modules() if type(part) is not Linear for one in part._parameters.values()
+    }
+    require_own(
+        model,
+        [one for one in layers if method != "nearest" or id(one.weight) in outside],
+        "weight",
+        "codes are made for one layer, and the other would keep numbers or have codes of its own. Name the layers that "
+        "are to have codes by layers=",
+    )
 
 
 def _runs(data: Iterable[Any]) -> Callable[[Any], Any]:
@@ -152,8 +194,13 @@ def _add(grams: dict[str, Array], name: str, value: Any) -> None:
 
 
 def _replace(model: Module, grams: dict[str, Any], setting: Setting, method: str) -> None:
+    made: dict[str, Any] = {}
+    known: dict[int, Any] = {}
     for name, gram in grams.items():
         layer: Any = model.get_submodule(name)
         found = METHODS[method](np.asarray(layer.weight.detach().payload), gram, setting)
-        codes = WeightOnlyLinear.from_float(layer, found.codes, found.input_scale, setting)
-        model.set_submodule(name, codes)
+        made[name] = WeightOnlyLinear.from_float(layer, found.codes, found.input_scale, setting)
+        if method == "nearest":
+            # Layers that share a weight go on sharing its codes.
+            made[name].weight = known.setdefault(id(layer.weight), made[name].weight)
+    put_all(model, made)

@@ -147,29 +147,97 @@ def multi_head_attention_forward(
     True means *not* to look: `key_padding_mask` [N, S], `attn_mask` [L, S] or [N·heads, L, S]; numbers are added.
     Raises `DimensionError` where names say that key and value, or the batches of query and key, are others.
     """
-    if is_causal and attn_mask is None:
-        raise DimensionError(
-            "Need attn_mask if specifying the is_causal hint: it says that the mask given is the causal one.",
-            op="multi_head_attention_forward",
-        )
     _check_heads(query, key, value, num_heads, embed_dim_to_check, use_separate_proj_weight)
-    _check_names(query, key, value)
-    names, weight_names = query._names, _names_of_weights(query, key, not average_attn_weights)
-    query, key, value = (bare(one) for one in (query, key, value))
-    batched = len(query.payload.shape) == 3
-    if not batched:
-        query, key, value = (ops.unsqueeze(one, dim=1, name=None) for one in (query, key, value))
-        if key_padding_mask is not None:
-            key_padding_mask = ops.unsqueeze(bare(key_padding_mask), dim=0, name=None)
+    told = query, key, value
+    query, key, value, mask, padding = _ready(told, num_heads, attn_mask, key_padding_mask, is_causal)
     length, batch, width = query.payload.shape
-    dtype = query.payload.dtype
-    padding = _as_numbers(bare(key_padding_mask), "key_padding_mask", dtype)
-    mask = _attention_mask(_as_numbers(bare(attn_mask), "attn_mask", dtype), batch * num_heads, length, key)
     weights: tuple[Any, ...] = (q_proj_weight, k_proj_weight, v_proj_weight)
     if not use_separate_proj_weight:
         packed = bare(in_proj_weight)
         weights = tuple(ops.index(packed, key=(slice(i * width, (i + 1) * width),)) for i in range(3))
     q, k, v = _project(query, key, value, tuple(bare(one) for one in weights), bare(in_proj_bias))
+    out, attention = _attended(
+        q, k, v, num_heads, (bias_k, bias_v), (mask, padding), add_zero_attn, dropout_p if training else 0.0,
+        need_weights, average_attn_weights, static_k, static_v, generator,
+    )  # fmt: skip
+    out = linear(out, bare(out_proj_weight), bare(out_proj_bias))
+    return _given_back(told, ops.reshape(out, sizes=(length, batch, out.payload.shape[1])), attention)
+
+
+def attention_of_heads(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    num_heads: int,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Do what `multi_head_attention_forward` does between its projections, of what was projected."""
+    _check_heads(query, key, value, num_heads, query.payload.shape[-1], True)
+    told = query, key, value
+    q, k, v, mask, padding = _ready(told, num_heads, attn_mask, key_padding_mask, is_causal)
+    biases, masks = (bias_k, bias_v), (mask, padding)
+    out, attention = _attended(
+        q, k, v, num_heads, biases, masks, add_zero_attn, dropout_p, need_weights, average_attn_weights
+    )
+    return _given_back(told, ops.reshape(out, sizes=q.payload.shape), attention)
+
+
+def _ready(
+    told: tuple[Any, ...], heads: int, attn_mask: Any, key_padding_mask: Any, is_causal: bool
+) -> tuple[Any, ...]:
+    """Return query, key and value without names and with a batch, and the masks as numbers to add."""
+    if is_causal and attn_mask is None:
+        raise DimensionError(
+            "Need attn_mask if specifying the is_causal hint: it says that the mask given is the causal one.",
+            op="multi_head_attention_forward",
+        )
+    _check_names(*told)
+    query, key, value = (bare(one) for one in told)
+    if len(query.payload.shape) == 2:
+        query, key, value = (ops.unsqueeze(one, dim=1, name=None) for one in (query, key, value))
+        if key_padding_mask is not None:
+            key_padding_mask = ops.unsqueeze(bare(key_padding_mask), dim=0, name=None)
+    length, batch, _ = query.payload.shape
+    dtype = query.payload.dtype
+    padding = _as_numbers(bare(key_padding_mask), "key_padding_mask", dtype)
+    mask = _attention_mask(_as_numbers(bare(attn_mask), "attn_mask", dtype), batch * heads, length, key)
+    return query, key, value, mask, padding
+
+
+def _given_back(told: tuple[Any, ...], out: Any, attention: Any) -> tuple[Any, Any]:
+    """Return an output [L, N, E] and weights [N, …], None where nobody wants them, in sizes and names of the query."""
+    query, key, _ = told
+    names, batched = query._names, len(query.payload.shape) == 3
+    if not batched:
+        out = ops.squeeze(out, dim=(1,))
+    if names is not None:
+        out = ops.rename(out, names=names)
+    if attention is None:
+        return out, None
+    attention = attention if batched else ops.squeeze(attention, dim=(0,))
+    by_head = len(attention.payload.shape) == len(query.payload.shape) + 1
+    weight_names = _names_of_weights(query, key, by_head)
+    return out, ops.rename(attention, names=weight_names) if names is not None else attention
+
+
+def _attended(
+    q: Any, k: Any, v: Any, heads: int, biases: tuple[Any, Any], masks: tuple[Any, Any], add_zero: bool, dropped: float,
+    need_weights: bool, average: bool, static_k: Any = None, static_v: Any = None, generator: Any = None,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Return what heads find, [L·N, E], and the weights, [N, L, S] or [N, heads, L, S], of what was projected.
+
+    q [L, N, E], k and v [S, N, E], without names; `masks` are numbers to add, [1 or N·heads, L, S] and [N, S].
+    """
+    (bias_k, bias_v), (mask, padding) = biases, masks
+    length, batch, width = q.payload.shape
     if (bias_k is None) != (bias_v is None):
         raise ValueError("bias_k and bias_v come together: one of them is None")
     if bias_k is not None:
@@ -178,35 +246,14 @@ def multi_head_attention_forward(
             for one, bias in ((k, bias_k), (v, bias_v))
         )
         mask, padding = _widened(mask), _widened(padding)
-    dropped = dropout_p if training else 0.0
     attend = _heads_weighed if need_weights or static_k is not None or static_v is not None else _heads
     out, attention = attend(
-        q,
-        k,
-        v,
-        mask,
-        padding,
-        num_heads,
-        add_zero_attn,
-        dropped,
-        not need_weights,
-        static_k,
-        static_v,
-        generator,
+        q, k, v, mask, padding, heads, add_zero, dropped, not need_weights, static_k, static_v, generator
     )
-    out = linear(out, bare(out_proj_weight), bare(out_proj_bias))
-    out = ops.reshape(out, sizes=(length, batch, out.payload.shape[1]))
-    if not batched:
-        out = ops.squeeze(out, dim=(1,))
-    if names is not None:
-        out = ops.rename(out, names=names)
     if not need_weights:
         return out, None
-    attention = ops.reshape(attention, sizes=(batch, num_heads, length, attention.payload.shape[2]))
-    if average_attn_weights:
-        attention = ops.mean(attention, dim=(1,), keepdim=False)
-    attention = attention if batched else ops.squeeze(attention, dim=(0,))
-    return out, ops.rename(attention, names=weight_names) if names is not None else attention
+    attention = ops.reshape(attention, sizes=(batch, heads, length, attention.payload.shape[2]))
+    return out, ops.mean(attention, dim=(1,), keepdim=False) if average else attention
 
 
 def _heads(

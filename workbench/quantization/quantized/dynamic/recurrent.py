@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.base.dtypes import qint8
-from workbench.base.errors import QuantizationError
+from workbench.base.errors import DimensionError, QuantizationError
+from workbench.core.value import dims_of
 from workbench.nn import Module, functional
 from workbench.nn.modules.recurrent_base import through_packed
 from workbench.nn.utils.rnn import PackedSequence
@@ -19,6 +21,7 @@ from workbench.tensor.factories import zeros
 __all__ = ["GRU", "LSTM", "GRUCell", "LSTMCell", "RNNCell"]
 
 _WEIGHTS = ("weight_ih", "weight_hh")
+_PROJECTION = "weight_hr"
 
 
 class _Coded(Module):
@@ -29,7 +32,7 @@ class _Coded(Module):
         config = module.qconfig
         self.token = getattr(config.activation(), "granularity", "tensor") == "token"
         for name, parameter in module.named_parameters():
-            coded = name.startswith(_WEIGHTS)
+            coded = name.startswith((*_WEIGHTS, _PROJECTION))
             # An observer each: their ranges are their own.
             value = weight_codes(parameter, config.weight()) if coded else parameter.detach()
             self.register_buffer(name, value)
@@ -41,6 +44,28 @@ class _Coded(Module):
     def from_float(cls, module: Any) -> Any:
         """Return the dynamic form of a layer with a qconfig."""
         return cls(module)
+
+    states = 1
+
+    def _given(self, hx: Any) -> tuple[Any, ...] | None:
+        """Return the first states that were given, one after the other."""
+        if hx is None or self.states == 1:
+            return None if hx is None else (hx,)
+        if not isinstance(hx, tuple | list) or len(hx) != 2:
+            raise TypeError(
+                f"{type(self).__name__} takes its first states as a pair (h, c), got {type(hx).__name__}"
+            )
+        return tuple(hx)
+
+    def _require_sizes(self, given: tuple[Any, ...], expected: Sequence[tuple[int, ...]]) -> None:
+        """Raise `DimensionError` for states of other sizes: those of one entry would go on without a word."""
+        for place, (one, sizes) in enumerate(zip(given, expected, strict=True)):
+            if tuple(one.shape) != sizes:
+                raise DimensionError(
+                    f"Expected hidden[{place}] size {sizes}, got {list(one.shape)}",
+                    op=type(self).__name__,
+                    operands=(dims_of(one).operand("hx"),),
+                )
 
     def _product(self, x: Any, what: str, suffix: str = "") -> Any:
         bias = getattr(self, f"bias_{what}{suffix}", None) if self.bias else None
@@ -66,25 +91,24 @@ class _Layers(_Coded):
     """Layers and directions of a recurrent network."""
 
     step: Any
-    states = 1
     weight_ih_l0: Tensor
 
     def __init__(self, module: Any) -> None:
-        if getattr(module, "proj_size", 0):
-            raise QuantizationError(
-                "a dynamically quantized LSTM has no projections: leave this one in floating point, or build it with "
-                "proj_size=0"
-            )
         super().__init__(module)
+        self.proj_size = getattr(module, "proj_size", 0)
         self.num_layers, self.bidirectional = module.num_layers, module.bidirectional
         self.batch_first, self.dropout = module.batch_first, module.dropout
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Run over a sequence [T, N, in], [N, T, in] with `batch_first`, or packed ones; return it and last states."""
-        given = None if hx is None else tuple(hx) if self.states == 2 else (hx,)
+        given = self._given(hx)
         if isinstance(input, PackedSequence):
             packed, last = through_packed(input, given, self._through)
             return packed, last if self.states == 2 else last[0]
+        if input.ndim not in (2, 3):
+            raise ValueError(
+                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D tensor instead"
+            )
         single = input.ndim == 2
         x = input.unsqueeze(1) if single else input.transpose(0, 1) if self.batch_first else input
         if single and given is not None:
@@ -106,15 +130,19 @@ class _Layers(_Coded):
             )
         x = floats_of(x)
         ways = 2 if self.bidirectional else 1
-        if not self.token and self.weight_ih_l0.dtype is qint8:
+        batch = x.shape[1] if batch_sizes is None else batch_sizes[0]
+        widths = (self.proj_size or self.hidden_size, self.hidden_size)[: self.states]
+        sizes = [(self.num_layers * ways, batch, width) for width in widths]
+        if given is not None:
+            self._require_sizes(given, sizes)
+        if not self.token and not self.proj_size and self.weight_ih_l0.dtype is qint8:
             # One program for all steps; what it quantizes is what `_run` quantizes.
             return recurrent_dynamic(
                 type(self).__name__, x, given, self._weights(ways), biases=self.bias, directions=ways,
                 batch_sizes=batch_sizes, reduce_range=True,
             )  # fmt: skip
         if given is None:
-            batch = x.shape[1] if batch_sizes is None else batch_sizes[0]
-            given = tuple(zeros(self.num_layers * ways, batch, self.hidden_size) for _ in range(self.states))
+            given = tuple(zeros(*one) for one in sizes)
         return self._by_steps(x, given, ways, batch_sizes)
 
     def _weights(self, ways: int) -> list[list[Any]]:
@@ -154,6 +182,9 @@ class _Layers(_Coded):
             now, rest = tuple(one[:count] for one in state), tuple(one[count:] for one in state)
             hidden = self._product(now[0], "hh", suffix)
             out, now = type(self).step(rows[start : start + count], now, hidden)
+            if self.proj_size:
+                out = self._product(out, "hr", suffix)
+                now = (out, *now[1:])
             state = tuple(
                 cat(pair, dim=0) if len(pair[1]) else pair[0] for pair in zip(now, rest, strict=True)
             )
@@ -182,17 +213,16 @@ class GRU(_Layers):
 class _Cell(_Coded):
     """One step."""
 
-    states = 1
     step: Any
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Make one step for rows [N, in]; states that are not given are zeros."""
-        if hx is None:
-            first = [zeros(*input.shape[:-1], self.hidden_size) for _ in range(self.states)]
-        else:
-            first = list(hx) if self.states == 2 else [hx]
+        first, sizes = self._given(hx), [(*input.shape[:-1], self.hidden_size)] * self.states
+        if first is None:
+            first = tuple(zeros(*one) for one in sizes)
+        self._require_sizes(first, sizes)
         inner, hidden = self._product(input, "ih"), self._product(first[0], "hh")
-        _, state = self._step(inner, tuple(first), hidden)
+        _, state = self._step(inner, first, hidden)
         return state if self.states == 2 else state[0]
 
     def _step(self, inner: Any, state: tuple[Any, ...], hidden: Any) -> Any:
