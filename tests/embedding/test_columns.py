@@ -30,6 +30,8 @@ from workbench.embedding.columns import column_of
         ([wb.tensor(one) for one in range(6)], "number", np.int64),
         ([np.array(one) for one in range(6)], "number", np.int64),
         (wb.arange(6).to(wb.bfloat16), "number", np.float64),
+        (np.ma.array(range(6), mask=[0, 0, 1, 0, 0, 0]), "number", np.float64),
+        (np.ma.array(["a", "b"] * 3, mask=[0, 0, 1, 0, 0, 0]), "category", str),
     ],
 )
 def test_columns_keep_what_they_are(values: Any, kind: str, kept: type) -> None:
@@ -38,6 +40,17 @@ def test_columns_keep_what_they_are(values: Any, kind: str, kept: type) -> None:
     assert isinstance(column.values[1], kept) if kept is str else column.values.dtype == kept
     part = column.take(np.array([1, 3]))
     assert part.kind == kind and part.text(0) == column.texts[1] == str(column.text(1))
+
+
+def test_what_is_masked_is_not_there() -> None:
+    mask = [[False, True], [False, False]]
+    column = column_of("one", np.ma.array([1, 2, 3], mask=[False, True, False]), 3)
+    assert np.isnan(column.values).tolist() == [False, True, False]
+    assert column_of("one", np.ma.array(["a", "b"], mask=[False, True]), 2).texts == ("a", "None")
+    with pytest.raises(ValueError, match="1 of 2 points cannot be placed: 1 with NaN"):
+        Embedding(np.ma.array(np.ones((2, 2)), mask=mask)).project("pca")
+    whole = Embedding(np.ma.array(np.ones((2, 2)), mask=False))
+    assert whole.vectors.tolist() == [[1.0, 1.0], [1.0, 1.0]]
 
 
 def test_what_is_not_known_of_a_number_is_nan_and_numbers_of_data_sets_are_numbers() -> None:

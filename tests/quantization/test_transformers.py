@@ -274,8 +274,12 @@ def test_names_come_through() -> None:
         assert integer(named).names == model(named).names == ("N", "T", "E")
         assert ratio(model, integer, named) > 30
     attention = model.layers[0].self_attn
-    found, wanted = (one(named, named, named)[1] for one in (graph(attention, x, x, x), attention))
-    assert found.names == wanted.names
+    attention.qconfig = CONFIG
+    wanted = attention(named, named, named)
+    found = graph(attention, x, x, x)(named, named, named)
+    assert [one.names for one in found] == [one.names for one in wanted]
+    observed = quantizable.MultiheadAttention.from_float(attention)
+    assert observed(named, named, named)[0].names == ("N", "T", "E")
 
 
 def test_training_with_fake_quantization() -> None:

@@ -41,7 +41,8 @@ def test_a_tag_stays_as_it_is(tmp_path: Path, tag: str) -> None:
 
 def test_the_table_of_hyperparameters_finds_metrics_of_any_name(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path) as writer:
-        writer.add_hparams({"rate (log)": 0.1}, {"accuracy (%)": 93.0}, run_name="first")
+        told = {"rate (log)": 0.1, "momentum": None}
+        writer.add_hparams(told, {"accuracy (%)": 93.0}, run_name="first")
     (row,) = wb.tensorboard.open(tmp_path).hyperparameters()
     assert row == {"run": "first", "rate (log)": 0.1, "accuracy (%)": 93.0}
 

@@ -157,6 +157,18 @@ def test_a_log_has_the_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert not any(one.op == "dropout" for one in parsed.node), "as in evaluation"
 
 
+def test_the_graph_of_an_onnx_file(tmp_path: Path) -> None:
+    model = wb.nn.Sequential(wb.nn.Linear(3, 2), wb.nn.ReLU()).eval()
+    wb.onnx.export(model, (wb.ones(4, 3),), tmp_path / "model.onnx")
+    with tensorboard.SummaryWriter(tmp_path) as log:
+        with pytest.raises(wb.onnx.OnnxError):
+            log.add_onnx_graph(b"no model")
+        log.add_onnx_graph(tmp_path / "model.onnx")
+    parsed = GraphDef()
+    parsed.ParseFromString(tensorboard.open(tmp_path).runs["."].graph)
+    assert {"onnx.Gemm", "onnx.Relu"} <= {one.op for one in parsed.node}
+
+
 def test_what_cannot_be_traced_says_what_to_give(tmp_path: Path) -> None:
     with tensorboard.SummaryWriter(tmp_path) as log:
         with pytest.raises(

@@ -89,7 +89,7 @@ def _several(name: str, values: Any, count: int) -> Any:
                 f"column {name!r} has one value for each of {count:,} points, got shape {list(values.shape)}",
                 op="Embedding",
             )
-        return values
+        return as_array(values)
     if not isinstance(values, Iterable):
         raise TypeError(
             f"Embedding: column {name!r} is {type(values).__name__}; give one value for each of {count:,} points"
@@ -127,8 +127,6 @@ def column_of(name: str, values: Any, count: int) -> Column:
 
 def _numbers(values: Any) -> Array | None:
     """Return values as numbers of a fitting type, or None where they are none."""
-    if isinstance(values, Tensor):
-        values = as_array(values)
     if not isinstance(values, np.ndarray):
         there = [one for one in values if one is not None]
         if not there or not all(isinstance(one, bool | int | float | np.number | np.bool_) for one in there):

@@ -22,8 +22,17 @@ CHUNK = 1 << 20
 def as_array(values: Any) -> Array:
     """Return a tensor, off the tape and on the CPU, or what NumPy takes, as an array.
 
-    Floats that NumPy has no type for (bfloat16, those of eight bits) are float32, which holds each of them.
+    Floats that NumPy has no type for (bfloat16, those of eight bits) are float32, which holds each of them. What a
+    masked array masks is NaN, or None among texts.
+
+    >>> as_array(np.ma.array([1, 2], mask=[False, True])).tolist()
+    [1.0, nan]
     """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        real = values.dtype.kind in "biuf"
+        unmasked: Array = np.array(values.data, np.result_type(values.dtype, np.float16) if real else object)
+        unmasked[np.ma.getmaskarray(values)] = np.nan if real else None
+        return unmasked
     if not isinstance(values, Tensor):
         return np.asarray(values)
     array: Array = values.detach().numpy(force=True)

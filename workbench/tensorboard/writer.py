@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from tensorboardX import summary
@@ -16,6 +17,7 @@ from tensorboardX.proto.tensor_pb2 import TensorProto
 from tensorboardX.proto.tensor_shape_pb2 import TensorShapeProto
 
 from workbench.graph import Graph
+from workbench.onnx import load
 from workbench.tensorboard import conversions, projector
 from workbench.tensorboard.arguments import array, charts, dictionary, numbers, step_of, tag_of
 from workbench.tensorboard.graph_def import TYPES, graph_def, graph_of
@@ -251,11 +253,13 @@ class SummaryWriter(MediaWriter):
     ) -> None:
         """Write a row of the table of hyperparameters, with the figures that came of them, as a run in a folder here.
 
-        `hparam_domain_discrete` says which values there are. Raises TypeError for a value that is no text, number or
-        truth value.
+        `hparam_domain_discrete` says which values there are. What is None is left out, as in PyTorch. Raises TypeError
+        for a value that is no text, number or truth value.
         """
         told, figures = dictionary("hparam_dict", hparam_dict), dictionary("metric_dict", metric_dict)
-        hparams = {name: conversions.setting(name, value) for name, value in told.items()}
+        hparams = {
+            name: conversions.setting(name, value) for name, value in told.items() if value is not None
+        }
         metrics = {name: conversions.number(name, value) for name, value in figures.items()}
         step_of(global_step)
         experiment, start, end = summary.hparams(hparams, metrics)
@@ -322,3 +326,10 @@ class SummaryWriter(MediaWriter):
         if verbose:
             print(graph)
         self._write(Event(graph_def=graph_def(graph).SerializeToString(), wall_time=time.time()))
+
+    def add_onnx_graph(self, prototxt: str | os.PathLike[str] | bytes | BinaryIO) -> None:
+        """Write the graph of an ONNX file, given by its path, its bytes or an open file; raises as `wb.onnx.load` does.
+
+        `prototxt` is PyTorch's word for it.
+        """
+        self.add_graph(load(prototxt))
