@@ -13,6 +13,7 @@ import pytest
 import workbench as wb
 from workbench.attribution import Study
 from workbench.attribution.integrated_gradients import IntegratedGradients
+from workbench.attribution.layers import first_layer_to_ask
 from workbench.attribution.method_settings import settings_of
 
 
@@ -145,11 +146,20 @@ def test_what_there_is_not_is_refused_and_changes_nothing(ask: dict[str, Any], w
         made.ask(colour=1)
 
 
-def test_a_method_without_its_layer_says_which_there_are() -> None:
+def test_a_method_of_layers_begins_with_one_and_says_where_there_is_none() -> None:
     made = study()
     made.ask(method="layer_grad_cam")
-    with pytest.raises(RuntimeError, match="Grad-CAM explains by a layer: choose one of 0, 1, 2, 3"):
-        made.wait(60)
+    made.wait(60)
+    assert made.asked.layer == first_layer_to_ask(net()) and made.failure == ""
+    made.ask(method="saliency")
+    made.ask(method="layer_activation", layer="1")
+    assert made.asked.layer == "1"
+    without = Study(lambda x: x.flatten(1), images(), publish=False)
+    without.ask(method="layer_grad_cam")
+    with pytest.raises(
+        RuntimeError, match="Grad-CAM explains by a layer, and none can be seen in this model"
+    ):
+        without.wait(60)
 
 
 def test_labels_and_texts_are_one_for_each_sample() -> None:

@@ -16,8 +16,9 @@ from workbench.base.foreign import mending_module
 from workbench.fx import Node as FxNode
 from workbench.graph.blocks import Node, Value
 from workbench.nn import Module
+from workbench.tensor import Tensor
 
-__all__ = ["Layer", "by_name", "find_layer", "find_part", "layers_of"]
+__all__ = ["Layer", "by_name", "find_layer", "find_part", "first_layer_to_ask", "layers_of"]
 
 Forward = Callable[..., Any]
 
@@ -123,6 +124,23 @@ def layers_of(forward: Forward) -> list[str]:
                 )
             ]
     return list(dict.fromkeys(found))
+
+
+def first_layer_to_ask(forward: Forward) -> str | None:
+    """Return the layer that one begins to explain by: the last convolution, else the one before the last; None where
+    there is none.
+
+    >>> import workbench as wb
+    >>> nn = wb.nn
+    >>> model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8, 2))
+    >>> first_layer_to_ask(model), first_layer_to_ask(nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2)))
+    ('0', '1')
+    """
+    names = layers_of(forward)
+    parts = {name: part for root in modules_behind(forward) for name, part in root.named_modules()}
+    weights = [(name, getattr(parts.get(name), "weight", None)) for name in names]
+    convolutions = [name for name, one in weights if isinstance(one, Tensor) and one.ndim > 2]
+    return convolutions[-1] if convolutions else next(iter(names[-2:]), None)
 
 
 def _runs(module: Module) -> bool:

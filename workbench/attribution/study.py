@@ -14,7 +14,7 @@ from workbench.attribution.asking import Ask, Shown, Target, check_ask
 from workbench.attribution.background import Runs, Stopped, attempt, own_copy
 from workbench.attribution.base import Attribution
 from workbench.attribution.explain import explain
-from workbench.attribution.layers import find_layer, layers_of
+from workbench.attribution.layers import find_layer, first_layer_to_ask, layers_of
 from workbench.attribution.method_settings import parted, takes, takes_layer
 from workbench.attribution.methods import METHODS, name_of
 from workbench.attribution.neuron.base import NeuronAttribution
@@ -253,7 +253,11 @@ class Study:
         given["settings"] = tuple(held.items())
         if "samples" in given:
             given["samples"] = tuple(int(one) for one in given["samples"])
-        return self._checked(replace(asked, **given))
+        asked = self._checked(replace(asked, **given))
+        if asked.layer is None and takes_layer(METHODS[asked.method]):
+            # A view asks for the method first, and for another layer when it shows which there are.
+            return replace(asked, layer=first_layer_to_ask(self.models[asked.model]))
+        return asked
 
     def _checked(self, asked: Ask) -> Ask:
         check_ask(asked, models=self.models, samples=self.samples)
@@ -379,9 +383,7 @@ class Study:
     ) -> AttributionResult:
         kind: Any = METHODS[asked.method]
         if takes_layer(kind) and asked.layer is None:
-            raise ValueError(
-                f"{kind.name} explains by a layer: choose one of {', '.join(self.layers()[:12])}"
-            )
+            raise ValueError(f"{kind.name} explains by a layer, and none can be seen in this model")
         baselines = self.baselines_of(asked)
         settings = {name: self._rows(value, asked) for name, value in asked.settings}
         made, settings = parted(kind, settings)
