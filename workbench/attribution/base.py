@@ -14,6 +14,7 @@ from workbench.attribution.arguments import Over, Question, ask, summed
 from workbench.attribution.doubts import DoubtfulWarning, flat_at, not_finite
 from workbench.attribution.evaluation import Evaluation, Forecast, forecasting
 from workbench.attribution.modes import evaluating, outside
+from workbench.attribution.propagation.absorbed import Absorbed
 from workbench.base.foreign import mending_module
 from workbench.core.stack import parameters_fixed
 from workbench.core.value import new
@@ -76,6 +77,8 @@ class Answer:
     """float64 [N · draws]: the delta of each draw, sample by sample, where a method draws."""
     doubts: tuple[str, ...] = ()
     """What else a reader has to know, see `workbench.attribution.doubts`."""
+    absorbed: Absorbed | None = None
+    """What took relevance on its way, where that is shared out call by call."""
 
 
 class Attribution:
@@ -360,6 +363,8 @@ def warn_of(method: str, answer: Answer, delta: bool = True) -> None:
         return  # the delta is that of what is missing
     for doubt in answer.doubts:
         warnings.warn(f"{method}: {doubt}", DoubtfulWarning, stacklevel=outside())
+    if delta and answer.absorbed is not None and (lost := answer.absorbed.trouble()):
+        warnings.warn(f"{method}: {lost}", ConvergenceWarning, stacklevel=outside())
     if not delta or answer.delta is None or answer.tolerance is None:
         return
     known = np.isfinite(answer.delta)

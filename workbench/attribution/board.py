@@ -377,8 +377,11 @@ def _delta(result: AttributionResult) -> Figure:
         return Figure(None, "the method promises no sum")
     sizes = np.abs(result.delta.numpy())
     worst = float(sizes.max())
-    if result.tolerance is None or result.within_tolerance():
+    if result.within_tolerance():
         return Figure(worst)
+    if result.absorbed is not None:
+        return Figure(worst, result.absorbed.trouble())
+    assert result.tolerance is not None
     over = int((sizes > result.tolerance.numpy()).sum())
     return Figure(worst, f"over its tolerance for {over} of {len(sizes)} samples")
 

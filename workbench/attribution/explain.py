@@ -124,6 +124,7 @@ def explain(
         interrupted=answer.interrupted,
         progress=answer.progress,
         doubts=answer.doubts,
+        absorbed=answer.absorbed,
     )
     if publish:
         # Of several inputs views draw each by itself.

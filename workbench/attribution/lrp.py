@@ -10,6 +10,7 @@ import numpy as np
 from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, GradientAttribution, total_of
 from workbench.attribution.behind import modules_behind
+from workbench.attribution.propagation.absorbed import absorbed_of, spread
 from workbench.attribution.propagation.composites import composite_of
 from workbench.attribution.propagation.lrp_rules import PropagationRule
 from workbench.attribution.propagation.relevance import Relevance
@@ -28,8 +29,9 @@ class LRP(GradientAttribution):
     Each op has its own rule (`workbench.attribution.propagation.relevance`). What weighs and adds up is shared out by
     the rule that a module has as its attribute ``rule``, or else by `composite`: a name ("epsilon", "epsilon_plus",
     "epsilon_alpha2_beta1", "epsilon_gamma_box", with "_flat" for the first layer), one rule for all, or a function
-    ``(op, first) -> rule``. Relevance is conserved but for what biases take, which the delta shows, and for what ε
-    takes. With `softmax` "constant" the weights of a softmax take no part; with "taylor" they have AttnLRP's rule.
+    ``(op, first) -> rule``. With `softmax` "constant" the weights of a softmax take no part; with "taylor" they have
+    AttnLRP's rule. Relevance is conserved but for what biases, ε and constants take: the delta is all of it,
+    `AttributionResult.absorbed` says what took it, and a rest that nothing took is warned of.
 
     Raises:
         TypeError: `model` cannot be called, a module has something else than a rule as its ``rule``, or `composite`
@@ -72,8 +74,8 @@ class LRP(GradientAttribution):
     ) -> Any:
         """Return the relevance, of the inputs' shape and names, and with `return_convergence_delta` the deltas [N].
 
-        The delta is ``F(x) − Σ relevance``, as Captum's: what biases and ε took. `verbose` is Captum's word, and says
-        nothing here.
+        The delta is ``F(x) − Σ relevance``, as Captum's: what biases, ε and constants took. `verbose` is Captum's word,
+        and says nothing here. Warns with `ConvergenceWarning` where what was taken is not the delta within 1e-4.
 
         Raises:
             TypeError: inputs are not tensors.
@@ -101,13 +103,15 @@ class LRP(GradientAttribution):
         evaluation = self.evaluation(question, memory)
 
         def run(values: Sequence[Array], rows: Array) -> list[Array]:
-            found, picked = relevance_of(self.forward, question, values, rows, self._run())
-            return [*found, picked]
+            relevance = self._run()
+            found, picked = relevance_of(self.forward, question, values, rows, relevance)
+            return [*found, picked, spread(relevance.taken, len(rows))]
 
-        *found, picked = evaluation.gather(
+        *found, picked, taken = evaluation.gather(
             evaluation.stream(question.samples, question.part, run, "relevance")
         )
-        return Answer(found, delta=picked.astype(np.float64) - total_of(found), **evaluation.state())
+        delta = picked.astype(np.float64) - total_of(found)
+        return Answer(found, delta=delta, absorbed=absorbed_of(taken, delta, picked), **evaluation.state())
 
     def _run(self) -> Relevance:
         name = type(self).__name__

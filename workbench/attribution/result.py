@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.attribution.propagation.absorbed import Absorbed
 from workbench.base import renderer_lookup
 from workbench.tensor import Tensor
 
@@ -54,6 +55,8 @@ class AttributionResult:
     """Which share of the rows went through the model."""
     doubts: tuple[str, ...] = ()
     """What else a reader has to know: that some attributions are not finite, or that no slope says anything here."""
+    absorbed: Absorbed | None = None
+    """Of relevance: what took the part that the delta says is missing, of all samples together."""
 
     def __len__(self) -> int:
         first = self.inputs[0] if isinstance(self.inputs, tuple) else self.inputs
@@ -125,6 +128,8 @@ class AttributionResult:
 
     def within_tolerance(self) -> bool:
         """Say whether all attributions add up to what they explain, where the method promises that."""
+        if self.absorbed is not None and not self.absorbed.within_tolerance():
+            return False
         if self.delta is None or self.tolerance is None:
             return True
         return bool(np.all(np.abs(self.delta.numpy()) <= self.tolerance.numpy()))
@@ -136,7 +141,8 @@ class AttributionResult:
             " · ".join(f"{name or '·'} {size}" for name, size in zip(one.names, one.shape, strict=True))
             for one in tensors
         )
-        return f"AttributionResult({self.method}, [{names}], greatest |delta| {delta}, {self.seconds:.3g} s)"
+        absorbed = "" if self.absorbed is None else f" (absorbed: {self.absorbed})"
+        return f"AttributionResult({self.method}, [{names}], greatest |delta| {delta}{absorbed}, {self.seconds:.3g} s)"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return renderer_lookup.mimebundle(self)

@@ -374,7 +374,8 @@ def _note(result: AttributionResult) -> str:
         if result.interrupted
         else []
     )
-    return "; ".join([*said, *result.doubts])[:1000]
+    lost = "" if result.absorbed is None else result.absorbed.trouble()
+    return "; ".join(filter(None, [*said, *result.doubts, lost]))[:1000]
 
 
 def model_of_study(study: Study) -> HeatmapModel:

@@ -300,6 +300,20 @@ def test_sign_and_percentile_of_a_large_picture_ask_nobody(harness: Harness, scr
     assert harness.events() == []
 
 
+def test_a_narrow_board_keeps_its_methods_in_sight(harness: Harness) -> None:
+    root = harness.open("heatmap", "board", width=400)
+    frame = root.locator(".wb-board-scroll")
+    frame.evaluate("one => (one.scrollLeft = one.scrollWidth)")
+    harness.settle()
+    left = frame.bounding_box()
+    name = root.locator("tbody th").first.bounding_box()
+    last = root.locator("[data-testid=wb-sort]").last.bounding_box()
+    assert left is not None and name is not None and last is not None
+    assert abs(name["x"] - left["x"]) <= 1, "beside the last column, too"
+    assert last["x"] + last["width"] <= left["x"] + left["width"] + 1
+    harness.picture("heatmap-board-narrow")
+
+
 def test_the_board_sorts_in_the_page_and_opens_a_row(harness: Harness) -> None:
     root = harness.open("heatmap", "board")
     rows = root.get_by_test_id("wb-board-row")

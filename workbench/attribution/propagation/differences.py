@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.propagation.multipliers import SMALL, Difference, Sharing, sharing
-from workbench.attribution.propagation.recording import Kept, Propagation, line
+from workbench.attribution.propagation.recording import Kept, Propagation, has_numbers, line
 from workbench.base.errors import AutogradError
 from workbench.core.contribution import Contribution
 from workbench.core.dispatch import apply, no_grad
@@ -59,7 +59,9 @@ class Explained(Propagation):
         if rule.kind in ("moved", "linear") or one_factor:
             # The gradient is exact, as long as what the values meet is the same in both runs.
             others = [
-                one if isinstance(one, Value) and not goes and rule.kind != "linear" else None
+                one
+                if isinstance(one, Value) and not goes and not (rule.kind == "linear" and has_numbers(one))
+                else None
                 for one, goes in zip(inputs, followed, strict=True)
             ]
             waiting.kept = self.keep(*others) if any(one is not None for one in others) else None

@@ -34,6 +34,17 @@ class Weighing:
     """z for other values, weights and biases."""
     back: Callable[[Array, Array | None], Array]
     """What goes back to x when this arrives at z, for other weights."""
+    count: Callable[[str, float], None]
+    """Counts what was taken of the relevance: by what, and how much."""
+    count_added: Callable[[Array, Array | None], None]
+    """Counts what goes to that which is added whatever x is, when this arrives at z: to this bias, if any."""
+
+    def quotient(self, relevance: Array, z: Array, epsilon: float, bias: Array | None) -> Array:
+        """Return relevance / z, stable near 0, and count what the stabiliser and this bias, a part of z, take of it."""
+        found = relevance / stabilised(z, epsilon)
+        self.count("stabiliser", float(np.real(relevance - found * z).sum()))
+        self.count_added(found, bias)
+        return found
 
 
 class PropagationRule(ABC):
@@ -46,9 +57,9 @@ class PropagationRule(ABC):
     def share(self, call: Weighing, relevance: Array) -> Array:
         """Return the relevance of x."""
 
-    def quotient(self, relevance: Array, z: Array) -> Array:
-        """Return relevance / z, stable near 0."""
-        return relevance / stabilised(z, self.STABILITY_FACTOR)
+    def quotient(self, call: Weighing, relevance: Array, z: Array, bias: Array | None) -> Array:
+        """Return relevance / z, stable near 0: see `Weighing.quotient`."""
+        return call.quotient(relevance, z, self.STABILITY_FACTOR, bias)
 
 
 class EpsilonRule(PropagationRule):
@@ -63,7 +74,7 @@ class EpsilonRule(PropagationRule):
 
     def share(self, call: Weighing, relevance: Array) -> Array:
         """Return the relevance of x."""
-        return call.x * call.back(self.quotient(relevance, call.z), call.weight)
+        return call.x * call.back(self.quotient(call, relevance, call.z, call.bias), call.weight)
 
 
 class GammaRule(PropagationRule):
@@ -121,7 +132,7 @@ class AlphaBetaRule(PropagationRule):
             if factor == 0:
                 continue
             z = call.forward(*pairs[0], bias) + call.forward(*pairs[1], None)
-            s = self.quotient(factor * relevance, z)
+            s = self.quotient(call, factor * relevance, z, bias)
             total = total + sum(one * call.back(s, weight) for one, weight in pairs)
         return total
 
@@ -171,7 +182,7 @@ class ZBoxRule(PropagationRule):
         positive, negative = _parts(call.weight)
         b = _parts(call.bias)
         z = call.z - call.forward(low, positive, b[0]) - call.forward(high, negative, b[1])
-        s = self.quotient(relevance, z)
+        s = self.quotient(call, relevance, z, None)  # its bias is in all three
         return (
             call.x * call.back(s, call.weight) - low * call.back(s, positive) - high * call.back(s, negative)
         )
@@ -196,7 +207,8 @@ class IdentityRule(PropagationRule):
 
 def stabilised(z: Array, epsilon: float) -> Array:
     """Return z moved away from 0 by `epsilon`."""
-    return z + np.where(z < 0, -epsilon, epsilon).astype(z.dtype)
+    as_z = z.dtype.type
+    return z + np.where(z < 0, as_z(-epsilon), as_z(epsilon))
 
 
 def _weighed(
@@ -206,8 +218,9 @@ def _weighed(
     if call.weight is None:
         return EpsilonRule(rule.STABILITY_FACTOR).share(call, relevance)
     weight = change(call.weight)
-    z = call.forward(call.x, weight, None if no_bias else call.bias)
-    return call.x * call.back(rule.quotient(relevance, z), weight)
+    bias = None if no_bias else call.bias
+    z = call.forward(call.x, weight, bias)
+    return call.x * call.back(rule.quotient(call, relevance, z, bias), weight)
 
 
 def _whatever_x(
@@ -216,7 +229,7 @@ def _whatever_x(
     """Share by changed weights, as if all values were 1."""
     weight, bias = (None if one is None else change(one) for one in (call.weight, call.bias))
     z = call.forward(np.ones_like(call.x), weight, bias)
-    return call.back(rule.quotient(relevance, z), weight)
+    return call.back(rule.quotient(call, relevance, z, bias), weight)
 
 
 def _parts(one: Array | None) -> tuple[Any, Any]:

@@ -27,7 +27,7 @@ from workbench.core.tape import Call, alias, record
 from workbench.core.value import Abstract, Value, new
 from workbench.core.views import asks
 
-__all__ = ["Back", "Kept", "Propagation", "line", "to_sizes"]
+__all__ = ["Back", "Kept", "Propagation", "has_numbers", "line", "to_sizes"]
 
 Back = Callable[..., tuple[Any, ...]]
 """From what has arrived at the outputs of a call (None for nothing) to what goes on to each input."""
@@ -310,6 +310,11 @@ def _real(value: Any) -> Any:
 def _sizes_of(value: Any) -> Any:
     """Return what a rule is told of a value whose numbers it does not read."""
     return Abstract(value.payload.shape, value.payload.dtype) if isinstance(value, Value) else value
+
+
+def has_numbers(value: Any) -> bool:
+    """Say whether a value has numbers that vary smoothly, real or complex: no conditions, places or counts."""
+    return isinstance(value, Value) and value.payload.dtype.kind in "fc"
 
 
 def line() -> str:

@@ -10,17 +10,20 @@ What goes back over the tape is relevance itself, not a multiplier: what is 0 ma
   either, so that what they let through has it all (Arras et al. 2017).
 - Softmax: the weights take no part, and what they weigh has all of it (Ali et al. 2022); or, as "taylor",
   ``R_x = x·(R - s·Σ R)``, which AttnLRP derives and which does not conserve it.
+
+What a call takes and does not hand on (a bias, ε, a constant in a value's place) it counts: `Relevance.taken`.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
 from workbench.attribution.propagation.composites import Composite
 from workbench.attribution.propagation.lrp_rules import EpsilonRule, PropagationRule, Weighing, stabilised
-from workbench.attribution.propagation.recording import Back, Propagation, to_sizes
+from workbench.attribution.propagation.recording import Back, Propagation, has_numbers, to_sizes
 from workbench.core import scope
 from workbench.core.contribution import Contribution
 from workbench.core.dispatch import apply, no_grad
@@ -42,6 +45,15 @@ class Relevance(Propagation):
         self.softmax = softmax
         self.weighing: set[int] = set()
         """Serials of the calls that weighed something."""
+        self.taken: dict[str, float] = defaultdict(float)
+        """How much relevance of the whole batch was taken on the way back, by what took it: see `Absorbed`."""
+        self.counted = 0
+        """How often something was counted."""
+
+    def count(self, by: str, amount: float) -> None:
+        """Count relevance that goes no further."""
+        self.taken[by] += amount
+        self.counted += 1
 
     def constant(self, value: Any) -> Any:
         """Return a factor of what is composed, off the tape: it takes no part."""
@@ -57,9 +69,9 @@ class Relevance(Propagation):
         results: Any = None,
     ) -> Any:
         """Run a call and put it on the tape with the rule for relevance."""
-        if rule.kind == "moved":
+        if rule.kind == "moved" and op.view:
             return apply(op, *inputs, **params)
-        if rule.kind == "selected" or rule.relevance == "chosen":
+        if rule.kind in ("moved", "selected") or rule.relevance == "chosen":
             return self.by_gradient(op, inputs, params, followed)
         if rule.kind in ("linear", "product"):
             return self.weighed(op, inputs, params, followed)
@@ -73,6 +85,22 @@ class Relevance(Propagation):
         if rule.kind == "elementwise":
             return self.elementwise(op, rule, inputs, params, followed, results)
         raise self.refusal(op, "how its relevance is shared out among its inputs is not known")
+
+    def gradient_of(
+        self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any], followed: tuple[bool, ...],
+        outs: tuple[Any, ...],
+    ) -> Back:  # fmt: skip
+        """Return the gradient of a call that passes values on; what arrives at constants among them is counted."""
+        rule = super().gradient_of(op, inputs, params, followed, outs)
+        if op.contribution.kind == "selected" and all(followed):  # type: ignore[union-attr]
+            return rule
+
+        def back(*gradients: Any) -> tuple[Any, ...]:
+            found = rule(*gradients)
+            self.count("constants", _total(*gradients) - _total(*found))
+            return found
+
+        return back
 
     def weighed(
         self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any], followed: tuple[bool, ...]
@@ -148,43 +176,57 @@ class Relevance(Propagation):
     ) -> Back:  # fmt: skip
         """Share by a rule: one input is a value, another the weights."""
         at = followed.index(True)
-        weight = next((i for i, one in enumerate(inputs) if i != at and isinstance(one, Value)), None)
+        layer = op.contribution.layer  # type: ignore[union-attr]
+        others = [i for i, one in enumerate(inputs) if i != at and has_numbers(one)]
+        has_bias = layer in ("convolution", "dense") and 2 in others
         # What is normalised by statistics that were measured has no weights that could be told from these.
-        alone = op.contribution.layer == "normalization" or weight is None  # type: ignore[union-attr]
-        bias = None if alone or len(inputs) < 3 or not isinstance(inputs[2], Value) else 2
+        alone = layer == "normalization" or not others or at == 2
+        weight, bias = None if alone else others[0], 2 if has_bias and not alone else None
         kept = self.keep(*inputs, outs[0])
 
         def replaced(x: Array, w: Array | None, b: Array | None) -> list[Any]:
             arrays = list(kept.arrays[: len(inputs)])
             arrays[at] = x
-            if not alone and weight is not None:
+            if weight is not None:
                 arrays[weight] = w
             if bias is not None:
                 arrays[bias] = np.zeros_like(arrays[bias]) if b is None else b
             return [new(one) if isinstance(one, np.ndarray) else one for one in arrays]
 
-        def back(*gradients: Any) -> tuple[Any, ...]:
+        def forward(x: Array, w: Array | None, b: Array | None) -> Array:
+            return op(*replaced(x, w, b), **params).payload
+
+        def gradient(place: int, arrived: Array, values: list[Any]) -> Array:
+            wanted = tuple([i == place for i in range(len(inputs))])
+            call = Call(op, tuple(values), params, (new(kept.arrays[-1]),), wanted)
+            return _conj(op.vjp(call, new(_conj(np.asarray(arrived))))[place].payload)  # type: ignore[operator]
+
+        def count_added(arrived: Array, b: Array | None) -> None:
             arrays = kept.arrays
+            if bias is not None and b is not None:
+                found = gradient(bias, arrived, replaced(arrays[at], arrays[weight], b))
+                self.count("biases", _total(found * b))
+            elif alone and others:
+                zero = forward(np.zeros_like(arrays[at]), None, None)
+                self.count("normalization" if layer == "normalization" else "biases", _total(arrived * zero))
 
-            def forward(x: Array, w: Array | None, b: Array | None) -> Array:
-                return op(*replaced(x, w, b), **params).payload
-
-            def sent(arrived: Array, w: Array | None) -> Array:
-                values = tuple(replaced(arrays[at], w, None))
-                call = Call(op, values, params, (new(arrays[-1]),), followed)
-                return op.vjp(call, new(np.asarray(arrived)))[at].payload  # type: ignore[operator]
-
+        def back(*gradients: Any) -> tuple[Any, ...]:
+            arrays, counted = kept.arrays, self.counted
             weighing = Weighing(
                 arrays[at],
-                None if alone else arrays[weight],  # type: ignore[index]
+                None if weight is None else arrays[weight],
                 None if bias is None else arrays[bias],
                 arrays[-1],
                 forward,
-                sent,
+                lambda arrived, w: gradient(at, arrived, replaced(arrays[at], w, None)),
+                self.count,
+                count_added,
             )
-            found: list[Any] = [None] * len(inputs)
-            found[at] = new(np.asarray(rule.share(weighing, gradients[0].payload)))
-            return tuple(found)
+            relevance = gradients[0].payload
+            share = np.asarray(np.real(rule.share(weighing, relevance)))
+            if self.counted == counted:  # a rule that does not count what it takes
+                self.count("rules", _total(relevance) - _total(share))
+            return tuple([new(share) if i == at else None for i in range(len(inputs))])
 
         return back
 
@@ -195,14 +237,27 @@ class Relevance(Propagation):
         """Share by what each value adds: of products of several, each has an equal part."""
         kept = self.keep(*inputs, outs[0])
         parts = sum(followed) if op.contribution.kind == "product" else 1  # type: ignore[union-attr]
+        adds = any(
+            not goes and (has_numbers(one) or isinstance(one, float | int))
+            for one, goes in zip(inputs, followed, strict=True)
+        )
 
         def back(*gradients: Any) -> tuple[Any, ...]:
             *values, z = kept.values()
-            arrived = gradients[0].payload / stabilised(parts * z.payload, rule.STABILITY_FACTOR)
-            found = op.vjp(Call(op, tuple(values), params, (z,), followed), new(np.asarray(arrived)))  # type: ignore[operator]
+            relevance = gradients[0].payload
+            arrived = np.asarray(relevance / stabilised(parts * z.payload, rule.STABILITY_FACTOR))
+            self.count("stabiliser", float(np.real(relevance - parts * arrived * z.payload).sum()))
+            if adds:
+                zeros = [
+                    new(np.zeros_like(one.payload)) if goes else one
+                    for one, goes in zip(values, followed, strict=True)
+                ]
+                self.count("biases", _total(parts * arrived * op(*zeros, **params).payload))
+            call = Call(op, tuple(values), params, (z,), followed)
+            found = op.vjp(call, new(_conj(arrived)))  # type: ignore[operator]
             return tuple(
                 [
-                    new(np.asarray(x.payload * g.payload)) if goes else None
+                    new(np.asarray(np.real(x.payload * _conj(g.payload)))) if goes else None
                     for x, g, goes in zip(values, found, followed, strict=True)
                 ]
             )
@@ -218,6 +273,19 @@ class Relevance(Propagation):
             # What was masked has no weight and no relevance.
             seen = np.where(np.isfinite(x), x, 0)
             total = relevance.sum(axis=params["dim"], keepdims=True)
-            return (new(np.asarray(seen * (relevance - s * total), x.dtype)),)
+            found = np.asarray(seen * (relevance - s * total), x.dtype)
+            self.count("softmax", _total(relevance) - _total(found))
+            return (new(found),)
 
         return back
+
+
+def _total(*several: Any) -> float:
+    """Return the sum of arrays, or of values; nothing counts as 0."""
+    arrays = [one.payload if isinstance(one, Value) else one for one in several if one is not None]
+    return float(sum(np.real(one).sum(dtype=np.float64) for one in arrays))
+
+
+def _conj(array: Array) -> Array:
+    """Return what a gradient is of complex numbers as a factor, and the other way round."""
+    return array if np.isrealobj(array) else array.conj()

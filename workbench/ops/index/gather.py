@@ -9,7 +9,7 @@ import numpy as np
 from workbench.base.dims import Dims, broadcast, dim_index, unify_along, unify_names
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.base.numbers import fitted
-from workbench.core.contribution import PRODUCT
+from workbench.core.contribution import LINEAR, PRODUCT
 from workbench.core.dispatch import numbers
 from workbench.core.families import grid, unbroadcast
 from workbench.core.index_types import check_index
@@ -212,7 +212,7 @@ SCATTER_ADD_TO = move(
     properties=frozenset(),
     batch=batching.along_dim,
     quantized=Quantization("own", inputs=("value", "value", "plain")),
-    contribution=PRODUCT,
+    contribution=LINEAR,
 )
 
 

@@ -71,6 +71,7 @@ table.wb-board { border-collapse: collapse; font-size: 12px; width: 100%; margin
 table.wb-board :is(th, td) { padding: 4px 8px; border: 0; border-bottom: 1px solid var(--wb-line); text-align: right; vertical-align: middle; font-weight: normal; background: none; white-space: nowrap; max-width: none; }
 table.wb-board thead th { color: var(--wb-quiet); font-size: 11px; }
 table.wb-board :is(thead th:first-child, tbody th, td:nth-child(2), thead th:nth-child(2)) { text-align: left; }
+table.wb-board :is(thead th:first-child, tbody th) { position: sticky; left: 0; z-index: 1; background: var(--wb-paper); }
 table.wb-board tbody tr:hover { background: var(--wb-sunk); }
 table.wb-board tbody tr { background: none; }
 .wb-board canvas { display: block; border-radius: 2px; cursor: pointer; border: 1px solid var(--wb-line); }
