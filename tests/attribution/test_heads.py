@@ -85,7 +85,7 @@ def test_the_mode_is_that_of_the_model() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: SegmentationScores(3), TypeError, "takes a model, a int cannot be called"),
+        (lambda: SegmentationScores(3), TypeError, "forward is a module or a function, a int cannot be called"),
         (lambda: SegmentationScores(len, "all"), ValueError, "a mask, 'class' or None, got 'all'"),
         (lambda: SegmentationScores(lambda x: x)(rand(2, 3)), wb.DimensionError, r"returned shape \[2, 3\]"),
         (lambda: SegmentationScores(lambda x: 3)(rand(2)), wb.DimensionError, "returned int"),

@@ -85,6 +85,14 @@ def test_a_method_that_promises_no_sum_has_no_delta() -> None:
     assert (heat >= 0).all()
 
 
+def test_relevance_that_was_lost_is_told() -> None:
+    x = wb.tensor([[1e8, 3.0, -1e8, 1e-3]])
+    with pytest.warns(wb.attribution.ConvergenceWarning):
+        made = explain(lambda x: x @ wb.ones(4, 1), x, method="lrp")
+    drawn, _, _ = state(HeatmapModel(made))
+    assert drawn.note.startswith("relevance of") and "was lost on the way" in drawn.note
+
+
 def test_other_shapes_of_samples() -> None:
     rows = explain(lambda x: x * 2, wb.ones(N=2, features=6), 4)
     drawn, _, _ = state(HeatmapModel(rows))

@@ -31,6 +31,7 @@ from workbench.attribution.evaluation import Forecast
 from workbench.attribution.explain import explain
 from workbench.attribution.generation.attribution import LLMAttribution, LLMGradientAttribution
 from workbench.attribution.generation.baselines import ProductBaselines
+from workbench.attribution.generation.image_input import ImageMaskInput
 from workbench.attribution.generation.inputs import InterpretableInput, TextTemplateInput, TextTokenInput
 from workbench.attribution.generation.result import LLMAttributionResult
 from workbench.attribution.gradient_shap import GradientShap
@@ -148,6 +149,7 @@ __all__ = [
     "GradientAttribution",
     "GradientShap",
     "InputRole",
+    "ImageMaskInput",
     "InputXGradient",
     "IntegratedGradients",
     "InternalInfluence",

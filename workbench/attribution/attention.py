@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from workbench.attribution.checks import check_model
 from workbench.attribution.modes import evaluating
 from workbench.base.errors import DimensionError
 from workbench.core.contribution import Contribution
@@ -109,6 +110,7 @@ def attention_weights(
     >>> len(weights), weights[0].shape, weights[0].names
     (2, (1, 4, 3, 3), ('N', 'head', 'query', 'key'))
     """
+    check_model("attention_weights", forward)
     given = _tuple(inputs) + _tuple(additional_forward_args)
     samples = _samples(given)
     seen = _Weights()

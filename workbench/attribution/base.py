@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from workbench.attribution.arguments import Over, Question, ask, summed
+from workbench.attribution.checks import check_model
 from workbench.attribution.doubts import DoubtfulWarning, flat_at, not_finite
 from workbench.attribution.evaluation import Evaluation, Forecast, forecasting
 from workbench.attribution.modes import evaluating, outside
 from workbench.attribution.propagation.absorbed import Absorbed
-from workbench.base.foreign import mending_module
 from workbench.core.stack import parameters_fixed
 from workbench.core.value import new
 from workbench.nn import Module
@@ -110,15 +110,7 @@ class Attribution:
     """Whether attributions are in units of the output (a share of it), not of its gradient."""
 
     def __init__(self, forward_func: Callable[..., Any]) -> None:
-        if not callable(forward_func):
-            raise TypeError(
-                f"{type(self).__name__}: forward is a module or a function, a {type(forward_func).__name__} cannot be "
-                "called"
-            )
-        if mending := mending_module(forward_func):
-            raise TypeError(
-                f"{type(self).__name__}: the model, a {type(forward_func).__name__}, does not run here; {mending}"
-            )
+        check_model(type(self).__name__, forward_func)
         self.forward_func = forward_func
         self._running: list[Evaluation] = []
         self._ending = False

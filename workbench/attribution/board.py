@@ -13,6 +13,7 @@ import numpy as np
 from workbench.attribution.background import Runs, Stopped, attempt, own_copy
 from workbench.attribution.base import Attribution
 from workbench.attribution.board_methods import Method, by_key, check_known, fitting, title_of
+from workbench.attribution.checks import check_model
 from workbench.attribution.explain import explain
 from workbench.attribution.method_settings import takes, takes_layer
 from workbench.attribution.methods import name_of
@@ -107,6 +108,7 @@ class Board:
         title: str = "",
         publish: bool = True,
     ) -> None:
+        check_model("Board", model)
         self._methods = by_key(fitting(layer) if methods is None else methods)
         for name in measures:
             check_known("measure", name, MEASURES)

@@ -1,4 +1,4 @@
-"""Settings that are numbers, checked: whole ones from a least on, and ones that are not negative."""
+"""What methods and metrics are given, checked: models that can be called, and settings that are numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 
-__all__ = ["check_count", "check_number"]
+from workbench.base.foreign import mending_module
+
+__all__ = ["check_count", "check_model", "check_number"]
 
 
 def check_count(method: str, name: str, value: object, least: int = 1) -> int:
@@ -21,6 +23,16 @@ def check_count(method: str, name: str, value: object, least: int = 1) -> int:
     if value < least:
         raise ValueError(f"{method}: {name} is {least} or more, got {value}")
     return int(value)
+
+
+def check_model(method: str, model: object) -> None:
+    """Raise TypeError where a model cannot be called, or is a module of another library, which does not run here."""
+    if not callable(model):
+        raise TypeError(
+            f"{method}: forward is a module or a function, a {type(model).__name__} cannot be called"
+        )
+    if mending := mending_module(model):
+        raise TypeError(f"{method}: the model, a {type(model).__name__}, does not run here; {mending}")
 
 
 def check_number(method: str, name: str, value: object, negative: str = "") -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.attribution.checks import check_model
 from workbench.base.errors import DimensionError
 from workbench.core.value import dims_of, new
 from workbench.nn import Module
@@ -22,8 +23,7 @@ class _Head(Module):
 
     def __init__(self, model: Callable[..., Any]) -> None:
         super().__init__()
-        if not callable(model):
-            raise TypeError(f"{type(self).__name__} takes a model, a {type(model).__name__} cannot be called")
+        check_model(type(self).__name__, model)
         # A module is a part of this one, whose mode and layers are found.
         self.model = model
         self.training = isinstance(model, Module) and model.training

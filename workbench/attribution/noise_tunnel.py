@@ -14,6 +14,7 @@ from workbench.attribution.base import Answer, Attribution, InterruptedWarning, 
 from workbench.attribution.drawing import check_count, normals, numbers_below, spreads
 from workbench.attribution.evaluation import MOST_ROWS, Stopped
 from workbench.attribution.saliency import Saliency
+from workbench.base.foreign import told
 from workbench.core.value import new
 from workbench.tensor import Tensor
 
@@ -50,7 +51,7 @@ class NoiseTunnel(Attribution):
         if not isinstance(attribution_method, Attribution):
             raise TypeError(
                 "NoiseTunnel: attribution_method is a method of attribution, such as Saliency(model); got "
-                f"{type(attribution_method).__name__}"
+                f"{told(attribution_method)}"
             )
         super().__init__(attribution_method.forward_func)
         self.attribution_method = attribution_method

@@ -13,6 +13,7 @@ import numpy as np
 from workbench.attribution.asking import Ask, Shown, Target, check_ask
 from workbench.attribution.background import Runs, Stopped, attempt, own_copy
 from workbench.attribution.base import Attribution
+from workbench.attribution.checks import check_model
 from workbench.attribution.explain import explain
 from workbench.attribution.layers import find_layer, first_layer_to_ask, layers_of
 from workbench.attribution.method_settings import parted, takes, takes_layer
@@ -81,6 +82,8 @@ class Study:
         named = dict(models) if isinstance(models, Mapping) else {"model": models}
         if not named or not all(callable(one) for one in named.values()):
             raise TypeError("a study takes a model, or models by name: {'float': model, 'int8': converted}")
+        for one in named.values():
+            check_model("Study", one)
         values = inputs if isinstance(inputs, tuple) else (inputs,)
         if not values or not all(isinstance(one, Tensor) and one.ndim > 0 for one in values):
             raise TypeError("a study takes inputs [N, …] as a tensor, or a tuple of tensors")

@@ -55,10 +55,13 @@ def mending_module(thing: Any) -> str:
 
 
 def told(thing: Any, otherwise: str = "") -> str:
-    """Return the type of what is no tensor of ours, and what helps: of a foreign one that, else what is said.
+    """Return the type of what is no tensor or module of ours, and what helps: of a foreign one that, else what is said.
 
     >>> told([1.0], "wb.tensor(...) makes one")
     'list; wb.tensor(...) makes one'
     """
-    kind, helps = ("torch.Tensor", mending(thing)) if is_foreign(thing) else (type(thing).__name__, otherwise)
+    if is_foreign(thing):
+        kind, helps = "torch.Tensor", mending(thing)
+    else:
+        kind, helps = type(thing).__name__, mending_module(thing) or otherwise
     return f"{kind}; {helps}" if helps else kind

@@ -36,6 +36,7 @@ describe("the kernel's status", () => {
       'comm_info_request'
     );
     expect(typeOf(status({ msg_type: 'create_subshell_request' }))).toBe('comm_info_request');
+    expect(typeOf(status({ msg_type: 'debug_request' }))).toBe('comm_info_request');
     expect(typeOf(status({ msg_type: 'execute_request', subshell_id: null }))).toBe('execute_request');
     expect(typeOf(status({ msg_type: 'execute_request' }))).toBe('execute_request');
     expect(typeOf(status({}))).toBeUndefined();

@@ -232,6 +232,12 @@ def test_imputation_solves_its_equations(channels: int, height: int, width: int,
     np.testing.assert_array_equal(found[:, ~removed], picture[:, ~removed])
 
 
+@pytest.mark.parametrize(("features", "parts"), [(2, 7), (3, 8), (4, 8), (5, 9)])
+def test_road_leaves_something_of_few_features(features: int, parts: int) -> None:
+    x = wb.rand(2, features)
+    assert road_curve(lambda x: x.sum(1), x, x).scores.shape == (2, parts)
+
+
 def test_road_tells_where_the_output_rests() -> None:
     image = wb.zeros(1, 1, 6, 6)
     image[0, 0, 2, 3] = 1

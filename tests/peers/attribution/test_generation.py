@@ -77,6 +77,37 @@ def close(found: Any, expected: Any) -> None:
         )
 
 
+def test_pictures_are_painted_over_as_captum_does() -> None:
+    image = pytest.importorskip("PIL.Image").fromarray(RANDOM.integers(0, 255, (4, 6, 3)).astype(np.uint8))
+    mask = RANDOM.integers(2, 5, (4, 6)).astype(np.int32)
+    several = [RANDOM.random((4, 6)) < 0.5 for _ in range(3)]
+    there = np.array([[1.0, 0.0, 1.0]], np.float32)
+    weights = RANDOM.normal(size=(2, 3)).astype(np.float32)
+    for given in ({"mask": mask}, {"mask_list": several}, {"mask": mask, "baseline": (3, 2, 1)}):
+        as_torch = {
+            name: [torch.tensor(x) for x in one] if name == "mask_list" else torch.tensor(one)
+            for name, one in given.items()
+            if name != "baseline"
+        }
+        mine = ours.ImageMaskInput(image, processor_fn=np.asarray, **given)
+        other = theirs.ImageMaskInput(image, processor_fn=np.asarray, **{**given, **as_torch})
+        assert mine.values == other.values and mine.n_itp_features == other.n_itp_features
+        assert mine.mask_id_to_idx == other.mask_id_to_idx
+        np.testing.assert_array_equal(mine.to_tensor().numpy(), other.to_tensor().numpy())
+        np.testing.assert_array_equal(
+            mine.to_model_input(wb.from_numpy(there)), other.to_model_input(torch.tensor(there))
+        )
+        found = mine.format_pixel_attr(wb.from_numpy(weights)).numpy()
+        if "mask_list" in given:
+            expected = other.format_pixel_attr(torch.tensor(weights)).numpy()
+        else:  # Captum takes one row of features there
+            rows = [other.format_pixel_attr(torch.tensor(one[None])).numpy() for one in weights]
+            expected = np.concatenate(rows)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        for one, same in zip(mine.get_mask_list(), other.get_mask_list(), strict=True):
+            np.testing.assert_array_equal(one.numpy(), same.numpy())
+
+
 @pytest.mark.parametrize("method", ["FeatureAblation", "ShapleyValues"])
 @pytest.mark.parametrize("attr_target", ["log_prob", "prob"])
 @pytest.mark.parametrize("kind", ["tokens", "template", "masked template"])

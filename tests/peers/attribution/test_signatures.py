@@ -31,7 +31,6 @@ FUTURES = "futures are PyTorch's for remote calls; `stop` ends a run, a Study an
 BASE = "the base says nothing of arguments; each method names its own"
 
 MISSING = {
-    "ImageMaskInput": IMAGE_PROMPT,
     "LLMAttributionResult.plot_image_heatmap": IMAGE_PROMPT,
     "RemoteLLMAttribution": REMOTE,
     "RemoteLLMProvider": REMOTE,

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from workbench.base.foreign import told
 from workbench.nn import Module
 
 __all__ = ["Concept", "ConceptInterpreter", "concepts_to_str"]
@@ -61,7 +62,7 @@ class ConceptInterpreter(ABC):
     def __init__(self, model: Module) -> None:
         if not isinstance(model, Module):
             raise TypeError(
-                f"{type(self).__name__}: model is a module, whose layers have names; got {type(model).__name__}"
+                f"{type(self).__name__}: model is a module, whose layers have names; got {told(model)}"
             )
         self.model = model
 

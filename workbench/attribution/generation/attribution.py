@@ -17,6 +17,7 @@ from workbench.attribution.generation.tokens import number_of, numbers_of, shown
 from workbench.attribution.modes import evaluating
 from workbench.attribution.perturbation.lime_base import LimeBase
 from workbench.base.errors import DimensionError
+from workbench.base.foreign import told
 from workbench.core.dispatch import no_grad
 from workbench.core.value import new
 from workbench.tensor import Tensor
@@ -47,6 +48,11 @@ class _Writing:
         """Return the numbers of tokens of each row that goes into the model: a text, or numbers [N, T]."""
         if isinstance(given, str):
             return [numbers_of(self.tokenizer, given)]
+        if not isinstance(given, Tensor | np.ndarray) or given.ndim != 2:
+            shape = f"shape {list(given.shape)}" if isinstance(given, Tensor | np.ndarray) else told(given)
+            raise TypeError(
+                f"{type(self).__name__}: a prompt becomes a text or numbers of tokens [N, T], this one became {shape}"
+            )
         return [[int(one) for one in row] for row in given.tolist()]
 
     def _targets(

@@ -11,6 +11,7 @@ import numpy as np
 from workbench import autograd
 from workbench.attribution.checks import check_count
 from workbench.base.errors import AutogradError, DimensionError
+from workbench.base.foreign import told
 from workbench.core.dispatch import enable_grad
 from workbench.core.value import new
 from workbench.data import DataLoader
@@ -64,7 +65,7 @@ def check_model(method: str, model: Any) -> Module:
         TypeError: it is none.
     """
     if not isinstance(model, Module):
-        raise TypeError(f"{method}: model is a module, whose parameters learned; got {type(model).__name__}")
+        raise TypeError(f"{method}: model is a module, whose parameters learned; got {told(model)}")
     return model
 
 

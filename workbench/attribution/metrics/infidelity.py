@@ -19,6 +19,7 @@ from workbench.attribution.metrics.scoring import (
     repeated,
 )
 from workbench.base.errors import DimensionError
+from workbench.base.foreign import told
 from workbench.core.value import dims_of, new
 from workbench.tensor import Tensor
 
@@ -183,7 +184,7 @@ def _check_perturbed(values: tuple[Tensor, ...], given: tuple[Any, ...], what: s
         raise DimensionError(f"perturb_func returned {len(given)} {what} for {len(values)} inputs", op=NAME)
     for value, one in zip(values, given, strict=True):
         if not isinstance(one, Tensor):
-            raise TypeError(f"{NAME}: {what} are tensors, perturb_func returned {type(one).__name__}")
+            raise TypeError(f"{NAME}: {what} are tensors, perturb_func returned {told(one)}")
         if one.shape != value.shape:
             raise DimensionError(
                 f"perturb_func was given inputs of shape {list(value.shape)}, and returned {what} of shape "

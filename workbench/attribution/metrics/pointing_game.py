@@ -11,6 +11,7 @@ from workbench.attribution.checks import check_count
 from workbench.attribution.metrics.features import features
 from workbench.attribution.metrics.scoring import per_sample
 from workbench.base.errors import DimensionError
+from workbench.base.foreign import told
 from workbench.core.value import dims_of
 from workbench.tensor import Tensor
 
@@ -51,7 +52,7 @@ def pointing_game(attributions: Any, mask: Any, *, over: Any = None, tolerance: 
 def _marked(value: Tensor, mask: Any, shape: tuple[int, ...]) -> Array:
     """Return the mask as bool of the features' shape."""
     if not isinstance(mask, Tensor):
-        raise TypeError(f"{NAME}: mask is a tensor, got {type(mask).__name__}; wb.from_numpy(...) makes one")
+        raise TypeError(f"{NAME}: mask is a tensor, got {told(mask, 'wb.from_numpy(...) makes one')}")
     fits = mask.ndim == len(shape) and all(
         size in (1, wanted) for size, wanted in zip(mask.shape, value.shape, strict=True)
     )

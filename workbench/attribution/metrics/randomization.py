@@ -12,6 +12,7 @@ import numpy as np
 from workbench.attribution.arguments import Question, ask
 from workbench.attribution.metrics.scoring import check_attributions, per_sample
 from workbench.base.dims import near_miss
+from workbench.base.foreign import told
 from workbench.base.random import default_generator, fork_rng, manual_seed
 from workbench.core.dispatch import no_grad
 from workbench.core.value import new
@@ -71,9 +72,7 @@ def parameter_randomization(
     [[1.0], [1.0]]
     """
     if not isinstance(model, Module):
-        raise TypeError(
-            f"{NAME}: model is a module, whose parameters become random; a {type(model).__name__} has none"
-        )
+        raise TypeError(f"{NAME}: model is a module, whose parameters become random; got {told(model)}")
     if order not in ("cascading", "independent"):
         raise ValueError(f'{NAME}: order is "cascading" or "independent", got {order!r}')
     names = _layers(model, layers)

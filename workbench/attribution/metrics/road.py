@@ -20,7 +20,7 @@ __all__ = ["FRACTIONS", "road_curve"]
 Array = np.ndarray[Any, Any]
 NAME = "road_curve"
 FRACTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""Which parts of the features are removed unless told otherwise."""
+"""Which parts of the features are removed unless told otherwise: of few features those that leave one."""
 
 
 def road_curve(
@@ -30,7 +30,7 @@ def road_curve(
     target: Any = None,
     additional_forward_args: Any = None,
     *,
-    fractions: Sequence[float] = FRACTIONS,
+    fractions: Sequence[float] | None = None,
     least_first: bool = False,
     noise: float = 0.01,
     over: Any = None,
@@ -41,10 +41,11 @@ def road_curve(
 ) -> Curve:
     """Return the target's score with `fractions` of the features removed and filled in from their neighbours.
 
-    Those of the greatest attribution go first, where a lower curve is better; if `least_first` those of the least,
-    where a higher one is. Each removed place becomes the weighted mean of its neighbours (weights 1/6 and 1/12 in the
-    plane, the linear system of all removed places is solved), and normal draws times `noise` are added, so that the
-    shape of what was removed tells the model nothing. `over` and `score` are as in `deletion_curve`.
+    Without `fractions` they are the tenths that leave a feature. Those of the greatest attribution go first, where a
+    lower curve is better; if `least_first` those of the least, where a higher one is. Each removed place becomes the
+    weighted mean of its neighbours (weights 1/6 and 1/12 in the plane, the linear system of all removed places is
+    solved), and normal draws times `noise` are added, so that the shape of what was removed tells the model nothing.
+    `over` and `score` are as in `deletion_curve`.
 
     Raises as `deletion_curve` does; ValueError for fractions that are not between 0 and 1, inputs that have no
     neighbours, or where nothing of an input is left to fill from.
@@ -60,8 +61,11 @@ def road_curve(
     """
     question = ask(NAME, inputs, None, target, additional_forward_args)
     check_finite(question)
-    parts = _fractions(fractions)
     found = features(question, attributions, over)
+    if fractions is None:
+        parts = np.array([one for one in FRACTIONS if np.round(one * found.count) < found.count])
+    else:
+        parts = _fractions(fractions)
     if any(int(np.prod(shape[1:])) < 2 for shape in found.shapes):
         raise ValueError(f"{NAME}: a feature is filled in from its neighbours, and an input has only one")
     scorer = Scorer(forward_func, question, score, memory, show_progress)

@@ -11,11 +11,13 @@ import numpy as np
 
 from workbench.attribution.arguments import Question
 from workbench.attribution.base import InterruptedWarning
+from workbench.attribution.checks import check_model
 from workbench.attribution.evaluation import Evaluation, Make, run_rows
 from workbench.attribution.modes import evaluating, outside
 from workbench.attribution.target import select
 from workbench.base.dims import unify_names
 from workbench.base.errors import DimensionError
+from workbench.base.foreign import told
 from workbench.core.value import dims_of, new
 from workbench.tensor import Tensor
 
@@ -31,6 +33,7 @@ class Scorer:
     Rows go through the model by an `Evaluation`: in batches under `memory`, with progress, until interrupted.
 
     Raises:
+        TypeError: the model cannot be called, or is a module of another library.
         ValueError: a `score` that there is not.
     """
 
@@ -44,6 +47,7 @@ class Scorer:
     most_rows: int | None = None
 
     def __post_init__(self) -> None:
+        check_model(self.question.method, self.forward)
         if self.score not in (None, "output", "probability"):
             raise ValueError(
                 f'{self.question.method}: score is "probability", "output" or None for what fits the output; got '
@@ -135,9 +139,7 @@ def check_attributions(question: Question, attributions: Any, broadcast: bool = 
 
 def _attribution(method: str, value: Tensor, one: Any, broadcast: bool) -> Array:
     if not isinstance(one, Tensor):
-        raise TypeError(
-            f"{method}: attributions are tensors, as `attribute` returns them; got {type(one).__name__}"
-        )
+        raise TypeError(f"{method}: attributions are tensors, as `attribute` returns them; got {told(one)}")
     fits = one.ndim == value.ndim and all(
         size == wanted or (broadcast and size == 1 and axis > 0)
         for axis, (size, wanted) in enumerate(zip(one.shape, value.shape, strict=True))

@@ -15,6 +15,7 @@ from workbench.attribution.checks import check_count
 from workbench.attribution.evaluation import MOST_ROWS
 from workbench.attribution.metrics.scoring import per_sample, repeated
 from workbench.base.errors import DimensionError
+from workbench.base.foreign import told
 from workbench.base.random import default_generator
 from workbench.core.value import new
 from workbench.tensor import Tensor
@@ -130,7 +131,7 @@ def _flat(question: Question, attributions: Any, times: int) -> Array:
     lines = []
     for one in given:
         if not isinstance(one, Tensor):
-            raise TypeError(f"{NAME}: explanation_func returns tensors, it returned {type(one).__name__}")
+            raise TypeError(f"{NAME}: explanation_func returns tensors, it returned {told(one)}")
         if one.ndim == 0 or one.shape[0] != rows:
             raise DimensionError(
                 f"explanation_func was given {rows} samples and returned attributions of shape {list(one.shape)}: "

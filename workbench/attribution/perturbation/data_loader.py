@@ -13,6 +13,7 @@ from workbench.attribution.perturbation.asking import ask_any
 from workbench.attribution.perturbation.features import Features, features_of
 from workbench.attribution.perturbation.trials import check_count
 from workbench.base.errors import DimensionError
+from workbench.base.foreign import told
 from workbench.core.dispatch import no_grad
 from workbench.core.value import new
 from workbench.data.progress import progress
@@ -169,8 +170,8 @@ class _Passes:
         for one in metrics:
             if not isinstance(one, Tensor):
                 raise TypeError(
-                    f"{type(self.owner).__name__}: the metric is a tensor, got {type(one).__name__}; let to_metric "
-                    "make one, wb.tensor(...)"
+                    f"{type(self.owner).__name__}: the metric is a tensor, got "
+                    + told(one, "let to_metric make one, wb.tensor(...)")
                 )
         return [one.numpy(force=True) for one in metrics]
 

@@ -12,6 +12,7 @@ import numpy as np
 from workbench.attribution.arguments import Question
 from workbench.base.dims import near_miss
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.foreign import told
 from workbench.core.value import dims_of
 from workbench.tensor import Tensor
 
@@ -151,8 +152,8 @@ def _checked(method: str, mask: Any, value: Tensor) -> Array:
     """Return a mask as whole numbers with as many dims as its input."""
     if not isinstance(mask, Tensor):
         raise TypeError(
-            f"{method}: a feature mask is a tensor of whole numbers, got {type(mask).__name__}; "
-            "wb.attribution.feature_mask or wb.tensor(...) makes one"
+            f"{method}: a feature mask is a tensor of whole numbers, got "
+            + told(mask, "wb.attribution.feature_mask or wb.tensor(...) makes one")
         )
     given = mask.detach().numpy(force=True)
     # Whole numbers in a type of floats are whole numbers.

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.base.dims import near_miss
 from workbench.base.errors import DimensionError, UnavailableError
+from workbench.base.foreign import told
 from workbench.base.lazy import Lazy
 from workbench.core.value import dims_of, new
 from workbench.tensor import Tensor
@@ -58,7 +59,7 @@ def feature_mask(
     given = inputs if isinstance(inputs, tuple) else (inputs,)
     for one in given:
         if not isinstance(one, Tensor):
-            raise TypeError(f"feature_mask: inputs are tensors, got {type(one).__name__}")
+            raise TypeError(f"feature_mask: inputs are tensors, got {told(one)}")
     blocks = None if dims is None else _blocks(given, dims)
     masks, start = [], 0
     for value in given:

@@ -204,7 +204,8 @@ class Relevance(Propagation):
         def count_added(arrived: Array, b: Array | None) -> None:
             arrays = kept.arrays
             if bias is not None and b is not None:
-                found = gradient(bias, arrived, replaced(arrays[at], arrays[weight], b))
+                w = None if weight is None else arrays[weight]
+                found = gradient(bias, arrived, replaced(arrays[at], w, b))
                 self.count("biases", _total(found * b))
             elif alone and others:
                 zero = forward(np.zeros_like(arrays[at]), None, None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.attribution.checks import check_count
+from workbench.attribution.checks import check_count, check_model
 from workbench.attribution.modes import evaluating, outside
 from workbench.attribution.robust.perturbation import Perturbation
 from workbench.attribution.robust.trials import extra_of, run_together
@@ -99,6 +99,7 @@ class AttackComparator:
         for name, one in (("forward_func", forward_func), ("metric", metric)):
             if not callable(one):
                 raise TypeError(f"{NAME}: {name} is called, a {type(one).__name__} cannot be")
+        check_model(NAME, forward_func)
         self.forward_func = forward_func
         self.metric = metric
         self.preproc_fn = preproc_fn

@@ -11,7 +11,7 @@ import numpy as np
 from workbench import autograd
 from workbench.attribution.arguments import Question, ask
 from workbench.attribution.base import check_finite
-from workbench.attribution.checks import check_number
+from workbench.attribution.checks import check_model, check_number
 from workbench.attribution.evaluation import Evaluation
 from workbench.attribution.modes import evaluating, outside
 from workbench.attribution.robust.perturbation import Bounds, Perturbation, masks_of
@@ -65,6 +65,7 @@ class FGSM(Perturbation):
         for name, one in (("forward_func", forward_func), ("loss_func", loss_func or callable)):
             if not callable(one):
                 raise TypeError(f"{type(self).__name__}: {name} is called, a {type(one).__name__} cannot be")
+        check_model(type(self).__name__, forward_func)
         self.forward_func = forward_func
         self.loss_func = loss_func
         self.bound = Bounds(type(self).__name__, lower_bound, upper_bound)

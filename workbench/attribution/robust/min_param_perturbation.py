@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.attribution.checks import check_count
+from workbench.attribution.checks import check_count, check_model
 from workbench.attribution.modes import evaluating
 from workbench.attribution.robust.perturbation import Perturbation
 from workbench.attribution.robust.trials import extra_of, run_together
@@ -66,6 +66,7 @@ class MinParamPerturbation:
         for name, one in called.items():
             if not callable(one):
                 raise TypeError(f"{NAME}: {name} is called, a {type(one).__name__} cannot be")
+        check_model(NAME, forward_func)
         for name, number in (("arg_min", arg_min), ("arg_max", arg_max), ("arg_step", arg_step)):
             if isinstance(number, bool) or not isinstance(number, int | float | np.number):
                 raise TypeError(f"{NAME}: {name} is a number, got {type(number).__name__}")

@@ -10,6 +10,7 @@ import numpy as np
 from workbench.attribution.arguments import Question
 from workbench.base.dims import broadcast, unify_names
 from workbench.base.errors import DimensionError
+from workbench.base.foreign import told
 from workbench.core.value import dims_of
 from workbench.tensor import Tensor
 
@@ -72,7 +73,7 @@ def masks_of(question: Question, mask: Any) -> list[Array]:
 
 def _mask(method: str, value: Tensor, mask: Any) -> Array:
     if not isinstance(mask, Tensor):
-        raise TypeError(f"{method}: a mask is a tensor, got {type(mask).__name__}; wb.tensor(...) makes one")
+        raise TypeError(f"{method}: a mask is a tensor, got {told(mask, 'wb.tensor(...) makes one')}")
     dims, other = dims_of(value), dims_of(mask)
     unify_names(method, dims, other)
     if broadcast(method, dims, other).sizes != dims.sizes:

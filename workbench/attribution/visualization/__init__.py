@@ -20,7 +20,7 @@ from workbench.attribution.visualization.images import (
     visualize_image_attr,
     visualize_image_attr_multiple,
 )
-from workbench.attribution.visualization.masks import draw_mask_border, draw_mask_legend
+from workbench.attribution.visualization.masks import draw_mask_border, draw_mask_legend, draw_mask_overlay
 from workbench.attribution.visualization.matrix import draw_token_bars, draw_token_matrix
 from workbench.attribution.visualization.normalization import Sign, VisualizeSign, normalize
 from workbench.attribution.visualization.series import (
@@ -51,6 +51,7 @@ __all__ = [
     "VisualizeSign",
     "draw_mask_border",
     "draw_mask_legend",
+    "draw_mask_overlay",
     "draw_token_bars",
     "draw_token_matrix",
     "draw_tokens",

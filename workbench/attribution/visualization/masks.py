@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import colors
+from matplotlib import colormaps, colors
 
+from workbench.attribution.visualization.figures import axes_of, finish
 from workbench.base.errors import DimensionError
 from workbench.tensor import Tensor
 
-__all__ = ["draw_mask_border", "draw_mask_legend"]
+__all__ = ["draw_mask_border", "draw_mask_legend", "draw_mask_overlay"]
 
 Array = np.ndarray[Any, Any]
 
@@ -69,6 +71,44 @@ def draw_mask_legend(
         columns.mean(), rows.mean(), label, color=text_color, fontsize=fontsize, ha="center", va="center", bbox=box,
         parse_math=False,
     )  # fmt: skip
+
+
+def draw_mask_overlay(
+    image: Any,
+    masks: Sequence[Any],
+    labels: Sequence[str] | None = None,
+    *,
+    border_width: int = 0,
+    use_pyplot: bool = False,
+) -> tuple[Any, Any]:
+    """Draw regions [H, W], each in its own colour, over a picture [H, W] or [H, W, channel]; return (figure, axes).
+
+    With `labels` each has one in its middle, with `border_width` a border.
+
+    Raises:
+        DimensionError: a mask is no region.
+        ValueError: there are not as many labels as masks.
+
+    >>> _, axes = draw_mask_overlay(np.zeros((2, 4)), [np.eye(2, 4), 1 - np.eye(2, 4)], ["a", "b"])
+    >>> len(axes.get_images()), [one.get_text() for one in axes.texts]
+    (3, ['a', 'b'])
+    """
+    if labels is not None and len(labels) != len(masks):
+        raise ValueError(f"{len(labels)} labels for {len(masks)} masks: give one for each")
+    regions = [_region(one) for one in masks]
+    figure, axes = axes_of(None, use_pyplot, (6, 6))
+    axes.imshow(np.asarray(image), cmap="gray")
+    for place, region in enumerate(regions):
+        # Twenty colours, of which the first ten are the strong ones.
+        colour = colormaps["tab20"]((2 * place + place // 10) % 20)[:3]
+        axes.imshow(region[:, :, None] * np.array([*colour, 0.6]))
+        if border_width:
+            draw_mask_border(axes, region, border_width, (*colour, 0.8))
+        if labels is not None:
+            draw_mask_legend(axes, region, labels[place])
+    axes.set_axis_off()
+    finish(use_pyplot)
+    return figure, axes
 
 
 def _region(mask: Any) -> Array:

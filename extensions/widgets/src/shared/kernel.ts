@@ -88,7 +88,8 @@ function makeMessage(
 
 /** A type of messages that JupyterLab's servers count among those that are no work of the kernel's. */
 const NO_WORK = 'comm_info_request';
-const ABOUT_THREADS = /^(create|delete|list)_subshell_request$/;
+/** What the control channel serves while a cell runs: threads, and the questions of JupyterLab's debugger. */
+const BESIDE_CELLS = /^((create|delete|list)_subshell|debug)_request$/;
 
 /**
  * Lets what is served beside the cells leave the kernel's status as it is, whichever page has sent it. A thread of its
@@ -100,7 +101,7 @@ export function ignoreThreads(kernel: Kernel): void {
     const told = msg as Told;
     const { msg_type: type, subshell_id: thread } = told.parent_header;
     const elsewhere = (thread ?? null) !== (kernel.subshellId ?? null);
-    if (told.header.msg_type === 'status' && (elsewhere || ABOUT_THREADS.test(type ?? ''))) {
+    if (told.header.msg_type === 'status' && (elsewhere || BESIDE_CELLS.test(type ?? ''))) {
       told.parent_header = { ...told.parent_header, msg_type: NO_WORK };
     }
   });
