@@ -10,7 +10,7 @@ import pytest
 from tensorboardX.proto.event_pb2 import Event
 
 import workbench as wb
-from tests.tensorboard.event_files import records
+from tests.tensorboard.event_files import only_what_follows_is_written, records
 from workbench.tensorboard import Run, SummaryWriter
 
 TAGS = ("accuracy (%)", "accuracy_[%]", "/loss: train", "<b>\t\n🤖/ü", "")
@@ -137,12 +137,7 @@ def test_a_step_is_a_whole_number_of_any_kind(tmp_path: Path, step: Any) -> None
 def test_what_is_no_such_thing_is_refused_and_nothing_is_written(
     tmp_path: Path, write: Any, error: type[Exception], message: str
 ) -> None:
-    with SummaryWriter(tmp_path) as writer:
-        with pytest.raises(error, match=message):
-            write(writer)
-        writer.add_scalar("after", 1.0)
-    log = wb.tensorboard.open(tmp_path)
-    assert list(log.runs) == ["."] and list(log.runs["."].scalars) == ["after"]
+    only_what_follows_is_written(tmp_path, write, error, message)
 
 
 @pytest.mark.parametrize(
