@@ -80,6 +80,12 @@ def test_what_is_not_known_of_a_number_is_nan_and_numbers_of_data_sets_are_numbe
             ValueError,
             "metadata has two columns that are called '1'",
         ),
+        (
+            {"metadata": {"size": [1] * 3, "": [2] * 3}},
+            ValueError,
+            "a column of metadata is called ''; what is chosen by its name has one, as 'column 2'",
+        ),
+        ({"labels": [1] * 3, "label_name": ""}, ValueError, "label_name is '', and labels are chosen by it"),
         ({"names": 3}, TypeError, "column 'names' is int"),
     ],
 )

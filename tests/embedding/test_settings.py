@@ -41,3 +41,23 @@ def test_what_labels_points_apart_is_a_number_of_each(monkeypatch: pytest.Monkey
     with pytest.raises(TypeError, match="name is what the projection is called, a text, got int"):
         made.project(name=5)  # type: ignore[arg-type]
     assert made.projection is before
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 1.5, "one", True])
+@pytest.mark.parametrize(("method", "title"), [("umap", "UMAP"), ("densmap", "densMAP"), ("tsne", "t-SNE")])
+def test_what_is_no_seed_is_told_before_anything_is_imported(
+    method: str, title: str, seed: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for one in (tsne, umap_settings):
+        monkeypatch.setattr(one, "find_spec", lambda name: object())
+    words = f"{title}: random_state is a whole number from 0 to 4294967295, or None, got {seed!r}"
+    with pytest.raises(ValueError, match=re.escape(words)):
+        Embedding(POINTS).project(method, random_state=seed)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "one"])
+def test_principal_components_take_any_seed_from_0(seed: object) -> None:
+    words = f"PCA: random_state is a whole number from 0, or None, got {seed!r}"
+    with pytest.raises(ValueError, match=re.escape(words)):
+        Embedding(POINTS).project("pca", solver="randomized", random_state=seed)
+    assert Embedding(POINTS).project("pca", solver="randomized", random_state=2**40).projection is not None

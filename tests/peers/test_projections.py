@@ -167,7 +167,7 @@ def test_settings_known_before_umap_is_imported_are_its_own() -> None:
         ("umap", {}, 3, "principal components"),
         ("densmap", {"init": "pca"}, 3, "principal components"),
         ("umap", {"init": FEW[:, 2:4]}, 3, ""),
-        ("umap", {"metric": "precomputed"}, 0, ""),
+        ("umap", {"metric": "precomputed"}, 3, "principal components of the distances"),
         ("tsne", {"perplexity": 5, "early_exaggeration_iter": 1}, 1, ""),
     ],
 )

@@ -68,6 +68,32 @@ def test_columns_without_labels_and_names_stay_columns(tmp_path: Path) -> None:
     assert (found.labels, found.names, found.columns["size"].kind) == (None, ("0", "1", "2", "3"), "number")
 
 
+def test_columns_without_a_name_are_called_by_their_place(tmp_path: Path) -> None:
+    # As pandas writes a table with the numbers of its rows.
+    write(Embedding(VECTORS, labels=TWICE, metadata={"size": [3, 1, 2, 4], "n": [0.5] * 4}), tmp_path, "e")
+    table = tmp_path / "e/metadata.tsv"
+    rows = table.read_text().partition("\n")[2]
+    table.write_text(f"\tcolumn 3\t\n{rows}")
+    found = read(tmp_path)["e"]
+    assert (found.label_name, list(found.columns)) == ("column 1", ["column 3", "column 3_"])
+
+
+def test_what_is_damaged_is_told_with_how_the_others_are_read(tmp_path: Path) -> None:
+    for name in "abc":
+        write(Embedding(VECTORS), tmp_path, name)
+    (tmp_path / "b/tensors.tsv").write_text("x\n")
+    log = wb.tensorboard.open(tmp_path)
+    for look in (lambda: read(tmp_path), log.embeddings):
+        with pytest.raises(wb.tensorboard.projector.DamagedProjectorError) as caught:
+            look()
+        (note,) = caught.value.__notes__
+        assert note.startswith("'b' cannot be read;") and note.endswith("reads others alone: 'a', 'c'")
+    assert len(log.projector("c")) == len(VECTORS)
+    with pytest.raises(wb.tensorboard.projector.DamagedProjectorError) as caught:
+        log.projector("b")
+    assert not getattr(caught.value, "__notes__", [])
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
@@ -122,6 +148,7 @@ def test_labels_beside_an_embedding_are_its_own(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path) as writer:
         writer.add_embedding(plain, list("abab"), np.zeros((4, 2, 3), np.uint8), tag="k")
         writer.add_embedding(plain, [["x", 1]] * 4, metadata_header=["kind", "n"], tag="h")
+        writer.add_embedding(VECTORS, [["x", 1]] * 4, metadata_header=["", ""], tag="unnamed")
         both = Embedding(VECTORS, labels=TWICE, images=np.zeros((4, 2, 2)))
         writer.add_embedding(both, tag="as it is")
         for wrong, words in (
@@ -135,7 +162,8 @@ def test_labels_beside_an_embedding_are_its_own(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="metadata_header names a column twice: a, a"):
             writer.add_embedding(VECTORS, [["x", 1]] * 4, metadata_header=["a", "a"], tag="no")
     found = read(tmp_path)
-    assert list(found) == ["k", "h", "as it is"]
+    assert list(found) == ["k", "h", "unnamed", "as it is"]
+    assert (found["unnamed"].label_name, list(found["unnamed"].columns)) == ("column 1", ["column 2"])
     assert (found["k"].labels, found["k"].names) == (tuple("abab"), tuple(TWICE))
     assert found["k"].thumbnails is not None and found["k"].thumbnails.shape == (4, 2, 3)
     assert found["k"].bookmarks == plain.bookmarks and found["k"].columns["size"].texts == tuple("3124")

@@ -176,7 +176,7 @@ class Columns(dict[str, Column]):
 
     @classmethod
     def of(cls, metadata: Mapping[Any, Any] | None, count: int) -> Columns:
-        """Return the columns of `count` points; raise as `column_of` does, and where a name is there twice."""
+        """Return the columns of `count` points; raise as `column_of` does, and where a name is empty or there twice."""
         if not isinstance(metadata, Mapping | None):
             raise TypeError(
                 f"Embedding: metadata is a dict of columns by name, got {type(metadata).__name__}; "
@@ -185,6 +185,11 @@ class Columns(dict[str, Column]):
         columns = cls()
         for key, values in (metadata or {}).items():
             name = str(key)
+            if not name:
+                raise ValueError(
+                    f"Embedding: a column of metadata is called ''; what is chosen by its name has one, as "
+                    f"'column {len(columns) + 1}'"
+                )
             if name in columns:
                 raise ValueError(f"Embedding: metadata has two columns that are called {name!r}")
             columns[name] = column_of(name, values, count)

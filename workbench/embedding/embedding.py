@@ -59,6 +59,8 @@ class Embedding(Pictures):
         title: str = "embedding",
     ) -> None:
         super().__init__()
+        if not label_name:
+            raise ValueError("Embedding: label_name is '', and labels are chosen by it; 'label', say")
         self.vectors = as_points(vectors, "Embedding")
         self.title = title
         self.label_name = label_name

@@ -70,7 +70,7 @@ class PCA:
         n_components: int = 3,
         *,
         solver: Literal["exact", "randomized"] = "exact",
-        random_state: int = 0,
+        random_state: int | None = 0,
         n_oversamples: int = 10,
         n_iter: int = 4,
     ) -> None:
@@ -82,6 +82,8 @@ class PCA:
             raise ValueError(
                 f"PCA: n_oversamples and n_iter are whole numbers from 0, got {n_oversamples!r} and {n_iter!r}"
             )
+        if random_state is not None and (not is_whole(random_state) or random_state < 0):
+            raise ValueError(f"PCA: random_state is a whole number from 0, or None, got {random_state!r}")
         self.n_components = n_components
         self.solver = solver
         self.random_state, self.n_oversamples, self.n_iter = random_state, n_oversamples, n_iter

@@ -14,7 +14,7 @@ from workbench.embedding.scales import MOST
 from workbench.embedding.vectors import as_array, is_whole
 from workbench.tensor import Tensor
 
-__all__ = ["Number", "beginning", "check_numbers"]
+__all__ = ["Number", "beginning", "check_numbers", "check_seed"]
 
 Array = np.ndarray[Any, Any]
 
@@ -46,7 +46,7 @@ class Number(NamedTuple):
         if self.low > -math.inf:
             words.append(f"above {self.low:g}" if self.above else f"from {self.low:g}")
         if self.high < math.inf:
-            words.append(f"to {self.high:g}")
+            words.append(f"to {self.high}" if self.whole else f"to {self.high:g}")
         others = [repr(one) for one in self.other]
         return " ".join(words) + (f", or {' or '.join(others)}" if others else "")
 
@@ -68,6 +68,22 @@ def check_numbers(
         several = list(value) if lists and isinstance(value, list | tuple | np.ndarray) else [value]
         if not all(number.takes(one) for one in several):
             raise ValueError(f"{method}: {name} is {number}, got {value!r}")
+
+
+SEED = Number(0, 2**32 - 1, whole=True, other=(None,))
+"""What NumPy's older generators, which the libraries draw from, are seeded with."""
+
+
+def check_seed(method: str, settings: Mapping[str, Any]) -> None:
+    """Raise ValueError where ``random_state`` is no seed, nor one of NumPy's generators that are seeded already.
+
+    >>> check_seed("UMAP", {"random_state": -1})
+    Traceback (most recent call last):
+        ...
+    ValueError: UMAP: random_state is a whole number from 0 to 4294967295, or None, got -1
+    """
+    if not isinstance(settings.get("random_state"), np.random.RandomState):
+        check_numbers(method, settings, {"random_state": SEED})
 
 
 def beginning(method: str, name: str, value: Any, words: Sequence[str], problem: Problem) -> str | Array:

@@ -20,7 +20,7 @@ from workbench.embedding.neighbours import METRICS
 from workbench.embedding.pca import PCA
 from workbench.embedding.runs import Report
 from workbench.embedding.scales import balanced
-from workbench.embedding.setting_checks import Number, beginning, check_numbers
+from workbench.embedding.setting_checks import Number, beginning, check_numbers, check_seed
 from workbench.kernels import get_num_threads
 
 __all__: list[str] = []
@@ -95,6 +95,7 @@ def _check(problem: Problem) -> None:
         known = inspect.signature(_OPEN_TSNE.TSNE.__init__).parameters
         check_settings("t-SNE", settings, [name for name in known if name not in ("self", *OWN)])
     check_numbers("t-SNE", settings, NUMBERS)
+    check_seed("t-SNE", settings)
     beginning("t-SNE", "initialization", settings.get("initialization", "pca"), BEGINNINGS, problem)
     perplexity = settings.get("perplexity", DEFAULTS["perplexity"])
     several = perplexity if isinstance(perplexity, list | tuple | np.ndarray) else [perplexity]

@@ -22,7 +22,7 @@ from workbench.base.lazy import Lazy
 from workbench.embedding.methods import Method, Outcome, Problem, check_settings, register
 from workbench.embedding.pca import MOST_FEATURES, PCA
 from workbench.embedding.runs import Report
-from workbench.embedding.setting_checks import beginning, check_numbers
+from workbench.embedding.setting_checks import beginning, check_numbers, check_seed
 from workbench.embedding.umap_settings import (
     BEGINNINGS,
     NUMBERS,
@@ -46,6 +46,8 @@ _SPECTRAL = Lazy("umap.spectral")
 
 COMPONENTS = "principal components"
 """What is drawn until the graph is there, for it says where points begin."""
+DISTANCES = "principal components of the distances"
+"""What is drawn of points of which only the distances are known: near ones are far from the same others."""
 
 _building = threading.Lock()
 """Numba's own threads serve one caller at a time."""
@@ -103,11 +105,10 @@ def _run(problem: Problem, report: Report, densmap: bool) -> Outcome:
     settings = problem.settings
     begin = beginning(title, "init", settings.get("init", "spectral"), BEGINNINGS, problem)
     epochs, _ = epochs_of(settings.get("n_epochs"), len(problem.points), densmap)
-    first = _first_picture(problem, begin)
+    first, stand_in = _first_picture(problem, begin)
 
     def tell(phase: str) -> None:
-        if first is not None:
-            report(first, 0, epochs, phase, COMPONENTS if isinstance(begin, str) else "")
+        report(first, 0, epochs, phase, stand_in)
 
     # Before the library is there, which takes seconds, and its compiled parts are.
     tell("loading umap-learn")
@@ -136,18 +137,17 @@ def _run(problem: Problem, report: Report, densmap: bool) -> Outcome:
     return Outcome(positions, axes=axes, iterations=made.epochs)
 
 
-def _first_picture(problem: Problem, begin: str | Array) -> Array | None:
-    """Return what is drawn until the graph is there; None where points are distances, which lie nowhere.
+def _first_picture(problem: Problem, begin: str | Array) -> tuple[Array, str]:
+    """Return what is drawn until the graph is there, and what that is where it is not of UMAP.
 
     That is where points are told to begin, else their principal components: the graph says where they begin.
     """
     if not isinstance(begin, str):
-        return _in_box(begin)
-    if problem.settings.get("metric") == "precomputed":
-        return None
+        return _in_box(begin), ""
     large = min(problem.points.shape) > MOST_FEATURES
     pca = PCA(problem.dims, solver="randomized" if large else "exact")
-    return _in_box(pca.fit_transform(problem.points))
+    distances = problem.settings.get("metric") == "precomputed"
+    return _in_box(pca.fit_transform(problem.points)), DISTANCES if distances else COMPONENTS
 
 
 def _in_box(positions: Array) -> Array:
@@ -252,6 +252,7 @@ def aligned_umap(spaces: Sequence[Array], dims: int, settings: Mapping[str, Any]
     ]
     check_settings("AlignedUMAP", settings, known)
     check_numbers("AlignedUMAP", settings, NUMBERS, lists=True)
+    check_seed("AlignedUMAP", settings)
     count, near = len(spaces[0]), np.max(settings.get("n_neighbors", 15))
     if near >= count:
         raise ValueError(

@@ -12,7 +12,7 @@ from workbench.base.errors import UnavailableError
 from workbench.embedding.methods import Problem, check_settings
 from workbench.embedding.neighbours import METRICS
 from workbench.embedding.scales import MOST, balanced, exponent_of
-from workbench.embedding.setting_checks import Number, beginning, check_numbers
+from workbench.embedding.setting_checks import Number, beginning, check_numbers, check_seed
 
 __all__ = [
     "BEGINNINGS",
@@ -79,6 +79,7 @@ def check(problem: Problem, title: str, library_settings: Callable[[], Sequence[
     if any(name not in KNOWN for name in settings):
         check_settings(title, settings, library_settings())
     check_numbers(title, settings, NUMBERS)
+    check_seed(title, settings)
     _check_layout(problem, title)
     floats(problem, title)
     count, near = len(problem.points), problem.settings.get("n_neighbors", 15)

@@ -17,7 +17,7 @@ from workbench.embedding import Embedding
 from workbench.embedding.thumbnails import as_images
 from workbench.tensor import Tensor
 from workbench.tensorboard.arguments import array, numbers
-from workbench.tensorboard.projector_metadata import given_names
+from workbench.tensorboard.projector_metadata import given_names, named
 
 __all__ = [
     "curve",
@@ -254,8 +254,9 @@ def _told(
     """Return labels, columns and what labels are called, of what `add_embedding` is told."""
     if not header:
         return metadata, {}, ""
+    header = named(list(map(str, header)))
     if len(set(header)) != len(header):
-        raise ValueError(f"metadata_header names a column twice: {', '.join(map(str, header))[:200]}")
+        raise ValueError(f"metadata_header names a column twice: {', '.join(header)[:200]}")
     rows = [list(row) for row in metadata or ()]
     if any(len(row) != len(header) for row in rows):
         wrong = next(i for i, row in enumerate(rows) if len(row) != len(header))

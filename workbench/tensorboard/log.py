@@ -191,7 +191,7 @@ class Log:
         found, _, damaged = self._parts_of_points()
         if damaged:
             raise damaged[0]
-        return {name: read() for name, read in found.items()}
+        return projector.read_all(found)
 
     def _parts_of_points(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +148,23 @@ def read(logdir: str | Path) -> dict[str, Embedding]:
 def read_parts(root: Path) -> tuple[dict[str, Embedding], list[str]]:
     """Return the embeddings of a folder by name, and the names of those whose vectors lie in a checkpoint."""
     waiting, left = parts_of(root)
-    return {name: part() for name, part in waiting.items()}, left
+    return read_all(waiting), left
+
+
+def read_all(waiting: Mapping[str, Callable[[], Embedding]]) -> dict[str, Embedding]:
+    """Read each of the embeddings; where one is damaged, a note on the error says how the others are read."""
+    found: dict[str, Embedding] = {}
+    for name, part in waiting.items():
+        try:
+            found[name] = part()
+        except DamagedProjectorError as error:
+            others = ", ".join(repr(one) for one in waiting if one != name)[:200]
+            if others:
+                error.add_note(
+                    f"{name!r} cannot be read; wb.tensorboard.open(folder).projector(name) reads others alone: {others}"
+                )
+            raise
+    return found
 
 
 def parts_of(root: Path) -> tuple[dict[str, Callable[[], Embedding]], list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from workbench.embedding import Embedding
 from workbench.tensorboard.projector_config import DamagedProjectorError, text
 
-__all__ = ["columns_of", "given_names", "read_metadata", "write_metadata"]
+__all__ = ["columns_of", "given_names", "named", "read_metadata", "write_metadata"]
 
 Array = np.ndarray[Any, Any]
 
@@ -77,7 +77,7 @@ def write_metadata(path: Path, columns: Mapping[str, Sequence[str]]) -> None:
         stream.writelines(_line(cells) for cells in zip(*columns.values(), strict=True))
 
 
-def _free_name(name: str, taken: Mapping[str, Any]) -> str:
+def _free_name(name: str, taken: Container[str]) -> str:
     return name if name not in taken else _free_name(f"{name}_", taken)
 
 
@@ -93,7 +93,7 @@ def read_metadata(path: Path, count: int, texts: int, most: int) -> dict[str, li
     written = [line.removesuffix("\r") for line in text(path, most).split("\n") if line.strip()]
     lines = [list(map(_unescape, line.split("\t"))) for line in written]
     # As TensorBoard: the first line has names only where there are several columns.
-    names = lines.pop(0) if lines and len(lines[0]) > 1 else ["label"]
+    names = named(lines.pop(0)) if lines and len(lines[0]) > 1 else ["label"]
     if len(lines) != count:
         raise DamagedProjectorError(f"{path} holds {len(lines):,} rows for {count:,} vectors")
     if len(set(names)) != len(names):
@@ -108,6 +108,15 @@ def read_metadata(path: Path, count: int, texts: int, most: int) -> dict[str, li
         name: cells if place < texts else _numbers(cells)
         for place, (name, cells) in enumerate(columns.items())
     }
+
+
+def named(names: Sequence[str]) -> list[str]:
+    """Return the names of columns; one without, as pandas writes that of the rows, is called by its place.
+
+    >>> named(["", "size"])
+    ['column 1', 'size']
+    """
+    return [name or _free_name(f"column {place}", names) for place, name in enumerate(names, start=1)]
 
 
 def _numbers(cells: list[str]) -> list[str] | Array:
