@@ -119,7 +119,7 @@ class PerChannelMinMaxObserver(ObserverBase):
     @property
     def has_data(self) -> bool:
         """True once a finite value was seen in some channel."""
-        return self.min_val.payload.size > 0 and bool(np.any(self.min_val.payload <= self.max_val.payload))
+        return self.min_val.payload.size > 0 and bool((self.min_val.payload <= self.max_val.payload).any())
 
     def reset(self) -> None:
         """Forget what was seen; settings and a range set by hand stay."""
@@ -155,13 +155,16 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
         """Move the ends of each channel towards those of a batch."""
         before, above = self.min_val.payload, self.max_val.payload
         if before.size:
-            # What has no finite value in this batch, or had none before, has nothing to move from.
-            both = (low <= high) & (before <= above)
-            fresh = ~(before <= above)
             with np.errstate(invalid="ignore"):
                 nearer, further = (
                     moved(before, low, self.averaging_constant), moved(above, high, self.averaging_constant)
                 )  # fmt: skip
-            low = np.where(both, nearer, np.where(fresh, low, before))
-            high = np.where(both, further, np.where(fresh, high, above))
+            known, seen = before <= above, low <= high
+            if known.all() and seen.all():
+                low, high = nearer, further
+            else:
+                # What has no finite value in this batch, or had none before, has nothing to move from.
+                both = known & seen
+                low = np.where(both, nearer, np.where(known, before, low))
+                high = np.where(both, further, np.where(known, above, high))
         self.min_val.payload, self.max_val.payload = low, high

@@ -131,9 +131,11 @@ def checked_share(averaging_constant: float) -> float:
 
 def moved(before: Any, now: Any, share: float) -> Any:
     """Return before + share·(now - before) in float32 at each step, as PyTorch."""
-    # Ends that lie further apart than float32 reaches come to the newer one's side within the reach of the type.
     with np.errstate(over="ignore"):
         result = before + np.float32(share) * (now - before)
+    if np.isfinite(result).all():
+        return result.astype(np.float32, copy=False)
+    # Ends that lie further apart than float32 reaches come to the newer one's side within the reach of the type.
     wide = np.asarray(before, np.float64) + share * (np.asarray(now, np.float64) - before)
     return np.where(np.isfinite(result), result, wide).astype(np.float32)
 
@@ -153,11 +155,8 @@ class MovingAverageMinMaxObserver(_PerTensor):
         if not self.has_data:
             self._put(*ends)
         else:
-            share = self.averaging_constant
-            self._put(
-                float(moved(self.min_val.payload, np.float32(ends[0]), share)),
-                float(moved(self.max_val.payload, np.float32(ends[1]), share)),
-            )
+            before = np.array((self.min_val.payload, self.max_val.payload), np.float32)
+            self._put(*moved(before, np.array(ends, np.float32), self.averaging_constant))
         self._keep_histogram(array, *ends)
 
 

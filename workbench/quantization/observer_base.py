@@ -295,7 +295,7 @@ class ObserverBase(Module):
     def has_data(self) -> bool:
         """True once a finite value was seen."""
         low, high = self.min_val.payload, self.max_val.payload
-        return low.size > 0 and bool(np.all(low <= high))
+        return low.size > 0 and bool((low <= high).all())
 
     def observed_range(self) -> tuple[Array, Array]:
         """Return the range that this observer would choose: ends as arrays, one entry or one a channel."""

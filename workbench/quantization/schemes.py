@@ -79,7 +79,8 @@ class Scheme:
             return scale, np.full(scale.shape, self._middle(), np.int64)
         scale = np.maximum(_width(least, most) / span, np.float32(self.eps)).astype(np.float32)
         steps = np.rint(least / scale).astype(np.int64)
-        return scale, np.clip(self.quant_min - steps, self.quant_min, self.quant_max)
+        # For one range, `np.clip` takes several times as long as these.
+        return scale, np.minimum(np.maximum(self.quant_min - steps, self.quant_min), self.quant_max)
 
     def _float_qparams(self, low: Array, high: Array, span: Any) -> tuple[Array, Array]:
         """Scale and a zero point between codes: the range need not hold zero, and its low end is exact."""
