@@ -23,6 +23,8 @@ from workbench.attribution import (
 )
 from workbench.attribution import behind as behind_module
 from workbench.attribution.behind import models_behind, modules_behind
+from workbench.attribution.self_contained import is_self_contained
+from workbench.nn.traversal import parts
 
 MODEL = nn.Sequential(nn.Linear(4, 3), nn.Dropout())
 OTHER = nn.Linear(4, 3).eval()
@@ -168,6 +170,91 @@ def test_a_module_that_runs_what_is_no_part_of_it() -> None:
     assert modules_behind(lambda x: MODEL[0](x) + MODEL(x)) == [MODEL]
     head = MODEL[0]
     assert modules_behind(lambda x: head(x) + MODEL(x)) == [MODEL]
+
+
+class Plain(nn.Module):
+    """Runs its parts alone, with helpers, numbers, functions of the house and texts on its way."""
+
+    share = 0.5
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.act, self.scale = nn.Linear(4, 3), nn.functional.relu, 2.0
+        self.inner = nn.ModuleList([nn.Linear(3, 3)])
+
+    def helped(self, x: Any) -> Any:
+        return self.act(self.first(x)) * self.share
+
+    def forward(self, x: Any) -> Any:
+        for one in self.inner:
+            x = wb.flatten(one(self.helped(x)), 1) * getattr(self, "scale")  # noqa: B009
+        return x
+
+
+def test_most_modules_are_told_at_a_look_to_run_their_parts_alone() -> None:
+    model = nn.Sequential(Plain(), nn.ReLU())
+    assert is_self_contained(parts(model)) and models_behind(model) == [model]
+    assert behind_module._searched(model) == [model]
+
+
+def _with_a_list(plain: Any) -> None:
+    plain.first.more = [OTHER]
+    plain.helped = lambda x: plain.first.more[0](x)
+
+
+def _with_a_wrapped_part(plain: Any) -> None:
+    plain.act = wrapper
+
+
+def _with_a_property(plain: Any) -> None:
+    kind = type(plain)
+    plain.__class__ = type("Kind", (kind,), {"share": property(lambda self: MODEL(self.scale))})
+
+
+def _with_a_static_method(plain: Any) -> None:
+    plain.__class__ = type("Kind", (type(plain),), {"act": staticmethod(predict)})
+    del plain.act
+
+
+def _with_a_mixin(plain: Any) -> None:
+    class Mixin:
+        def helped(self, x: Any) -> Any:
+            return MODEL(x)
+
+    plain.__class__ = type("Kind", (Mixin, type(plain)), {})
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (_with_a_list, OTHER),
+        (_with_a_wrapped_part, MODEL),
+        (_with_a_property, MODEL),
+        (_with_a_static_method, MODEL),
+        (_with_a_mixin, MODEL),
+    ],
+)
+def test_what_a_module_was_given_later_is_seen_in_the_next_call(
+    change: Callable[[Any], None], found: nn.Module
+) -> None:
+    model = nn.Sequential(Plain())
+    assert models_behind(model) == [model]
+    change(model[0])
+    assert not is_self_contained(parts(model))
+    assert models_behind(model) == [model, found]
+
+
+def test_what_is_called_like_the_house_is_not_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = types.ModuleType("workbench_of_mine")
+    mine.model = MODEL  # type: ignore[attr-defined]
+    assert modules_behind(lambda x: mine.model(x)) == [MODEL]  # type: ignore[attr-defined]
+
+    class Named(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return mine.model(x)  # type: ignore[attr-defined]
+
+    model = Named()
+    assert modules_behind(model) == [model, MODEL]
 
 
 def test_the_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import importlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
 
 import workbench as wb
-from tests.bench.attribution_networks import residual, small
+from tests.bench.attribution_networks import of_a_class, residual, small
 from tests.bench.measure import Case, Work
 from tests.bench.memory_cases import MemoryCase, apart
 
@@ -28,9 +28,9 @@ def _image() -> np.ndarray[Any, Any]:
     return np.random.default_rng(0).random((1, 1, 28, 28), np.float32)
 
 
-def _method(name: str, **settings: Any) -> tuple[Work, Work]:
+def _method(name: str, network: Callable[[Any], Any] = small, **settings: Any) -> tuple[Work, Work]:
     wb.manual_seed(0)
-    ours, theirs = small(wb), small(torch)
+    ours, theirs = network(wb), network(torch)
     image = _image()
     x, y = wb.from_numpy(image), torch.from_numpy(image).requires_grad_()
     first, second = getattr(wb.attribution, name)(ours), getattr(_captum(), name)(theirs)
@@ -120,6 +120,13 @@ def attribution_cases() -> Iterator[Case]:
     }
     for name, make in made.items():
         yield Case(f"{name} of a small network, one picture", "Captum", 0.7, make, needs="captum")
+    yield Case(
+        "Saliency of the same network as a class, one picture",
+        "Captum",
+        0.7,
+        functools.partial(_method, "Saliency", of_a_class),
+        needs="captum",
+    )
     yield Case(
         "IntegratedGradients(50) of ResNet-50, one picture, compiled",
         "Captum",

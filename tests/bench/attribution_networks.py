@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["residual", "small"]
+__all__ = ["of_a_class", "residual", "small"]
 
 
 def small(library: Any) -> Any:
@@ -14,6 +14,24 @@ def small(library: Any) -> Any:
         nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(),
         nn.MaxPool2d(2), nn.Flatten(), nn.Linear(1568, 10),
     ).eval()  # fmt: skip
+
+
+def of_a_class(library: Any) -> Any:
+    """Return the small network as a class whose forward method names its parts, as people write theirs."""
+    nn, functional, flatten = library.nn, library.nn.functional, library.flatten
+
+    class Network(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Conv2d(1, 16, 3, padding=1), nn.Conv2d(16, 32, 3, padding=1)
+            self.last = nn.Linear(1568, 10)
+
+        def forward(self, x: Any) -> Any:
+            x = functional.max_pool2d(functional.relu(self.first(x)), 2)
+            x = functional.max_pool2d(functional.relu(self.second(x)), 2)
+            return self.last(flatten(x, 1))
+
+    return Network().eval()
 
 
 def residual(library: Any) -> Any:

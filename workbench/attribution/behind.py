@@ -8,15 +8,19 @@ import types
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from workbench.attribution.self_contained import (
+    Names,
+    holds_nothing,
+    is_ours,
+    is_self_contained,
+    names_of,
+    reached_by,
+)
 from workbench.graph import Graph
 from workbench.nn import Module
 from workbench.nn.traversal import parts
-from workbench.tensor import Tensor
 
 __all__ = ["graph_of", "models_behind", "modules_behind", "parts_behind"]
 
@@ -26,13 +30,6 @@ MOST = 2000
 MOST_ENTRIES = 100
 """How many entries of a list are looked at."""
 
-_HERE = str(Path(__file__).parents[1])
-_PACKAGE = __name__.partition(".")[0]
-
-_PLAIN = (Tensor, np.ndarray, str, bytes, int, float, types.NoneType)
-"""What runs nothing."""
-
-Names = frozenset[str]
 Step = tuple[Any, Names]
 """An object, and the names by which the code that reached it asks for what it has."""
 
@@ -55,20 +52,17 @@ def modules_behind(forward: Callable[..., Any]) -> list[Module]:
 
 def models_behind(forward: Callable[..., Any]) -> list[Any]:
     """Return what `modules_behind` does, and the functions that run a graph (`graph_of`)."""
-    return [forward] if isinstance(forward, Module) and _names_nobody(parts(forward)) else _searched(forward)
+    return (
+        [forward] if isinstance(forward, Module) and is_self_contained(parts(forward)) else _searched(forward)
+    )
 
 
 def parts_behind(forward: Callable[..., Any]) -> list[Module]:
     """Return the modules that `modules_behind` does with all below them, each once, in no order."""
-    if isinstance(forward, Module) and _names_nobody(found := parts(forward)):
+    if isinstance(forward, Module) and is_self_contained(found := parts(forward)):
         return found
     roots = [one for one in _searched(forward) if isinstance(one, Module)]
     return list({id(part): part for one in roots for part in parts(one)}.values())
-
-
-def _names_nobody(modules: list[Module]) -> bool:
-    """Say whether modules are all of the house, as in nearly every call: what these run are their parts alone."""
-    return all(_ours(kind.forward) for kind in {type(one) for one in modules})
 
 
 def _searched(forward: Callable[..., Any]) -> list[Any]:
@@ -78,19 +72,27 @@ def _searched(forward: Callable[..., Any]) -> list[Any]:
     waiting: deque[Step] = deque([(forward, frozenset())])
     while waiting and len(seen) < MOST:
         one, names = waiting.popleft()
-        if isinstance(one, _PLAIN) or (id(one), names) in seen:
+        if (id(one), names) in seen or holds_nothing(one) or (id(one) in known and _is_bare(one, names)):
             continue
         seen[id(one), names] = one
         graph = graph_of(one)
         if id(one) not in known and (graph is not None or isinstance(one, Module)):
             found.append(one)
-            known |= {id(part) for part in _parts(one)}
-            waiting.extend(_in_parts(one))
+            below = _parts(one)
+            known |= set(map(id, below))
+            waiting.extend(_in_parts(below))
         # A graph names all that it runs.
         waiting.extend(_named_in(one, names) if graph is None else ())
+    if len(found) < 2:
+        return found
     # What was found first may be a part of what was found later.
     inside = {id(part) for one in found for part in _parts(one) if part is not one}
     return [one for one in found if id(one) not in inside]
+
+
+def _is_bare(one: Any, names: Names) -> bool:
+    """Say whether a part is a layer of the house that has nothing by these names."""
+    return isinstance(one, Module) and names.isdisjoint(vars(one)) and is_ours(type(one).forward)
 
 
 def graph_of(model: Any) -> Graph | None:
@@ -108,7 +110,7 @@ def graph_of(model: Any) -> Graph | None:
     if (
         not isinstance(asked, property)
         or not isinstance(asked.fget, types.FunctionType)
-        or not _ours(asked.fget)
+        or not is_ours(asked.fget)
     ):
         return None
     found = model.graph
@@ -116,7 +118,7 @@ def graph_of(model: Any) -> Graph | None:
 
 
 def _parts(model: Any) -> list[Any]:
-    return list(model.modules()) if isinstance(model, Module) else [model]
+    return parts(model) if isinstance(model, Module) else [model]
 
 
 def _named_in(one: Any, names: Names) -> Iterator[Step]:
@@ -124,7 +126,7 @@ def _named_in(one: Any, names: Names) -> Iterator[Step]:
     if isinstance(one, types.FunctionType):
         yield from _of_function(one)
     elif isinstance(one, types.MethodType):
-        asked = _names(one.__func__)
+        asked = names_of(one.__func__)
         yield one.__func__, names
         yield one.__self__, asked
     elif isinstance(one, functools.partial):
@@ -139,17 +141,8 @@ def _named_in(one: Any, names: Names) -> Iterator[Step]:
 
 
 def _of_function(function: types.FunctionType) -> Iterator[Step]:
-    names = _names(function)
-    for cell in function.__closure__ or ():
-        try:
-            yield cell.cell_contents, names
-        except ValueError:  # it has no value yet
-            continue
-    defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    yield from ((one, names) for one in defaults)
-    if not _ours(function):  # what is global here is nobody's model
-        known = function.__globals__
-        yield from ((known[name], names) for name in sorted(_names(function, texts=False) & known.keys()))
+    names = names_of(function)
+    yield from ((one, names) for one in reached_by(function))
     if hasattr(function, "__wrapped__"):
         yield function.__wrapped__, names
 
@@ -157,8 +150,7 @@ def _of_function(function: types.FunctionType) -> Iterator[Step]:
 def _attributes(one: Any, names: Names) -> Iterator[Step]:
     """Yield the attributes of an object that are asked for, and what runs when it is called; runs no code of it."""
     if isinstance(one, types.ModuleType):
-        if not one.__name__.startswith(_PACKAGE):  # what stands here is nobody's model
-            yield from ((vars(one)[name], names) for name in sorted(names & vars(one).keys()))
+        yield from ((vars(one)[name], names) for name in sorted(names & vars(one).keys()))
         return
     if not isinstance(one, Module | type):
         call = inspect.getattr_static(type(one), "__call__", None)
@@ -206,25 +198,9 @@ def _code_of(value: Any) -> types.FunctionType | None:
     return value if isinstance(value, types.FunctionType) else None
 
 
-def _in_parts(model: Any) -> Iterator[Step]:
+def _in_parts(below: list[Any]) -> Iterator[Step]:
     """Yield what runs when a module's parts are called, as far as it is the user's: they may run what is no part."""
-    for part in _parts(model):
+    for part in below:
         code = getattr(type(part), "forward", None)  # a graph has none
-        if isinstance(code, types.FunctionType) and not _ours(code):
+        if isinstance(code, types.FunctionType) and not is_ours(code):
             yield types.MethodType(code, part), frozenset()
-
-
-def _names(function: Any, texts: bool = True) -> Names:
-    """Return the names in a function's code, and its texts: by these a dict, or `getattr`, is asked."""
-    return _in_code(function.__code__, texts) if isinstance(function, types.FunctionType) else frozenset()
-
-
-def _in_code(code: types.CodeType, texts: bool) -> Names:
-    said = {one for one in code.co_consts if isinstance(one, str)} if texts else set()
-    inner = [_in_code(one, texts) for one in code.co_consts if isinstance(one, types.CodeType)]
-    return frozenset({*code.co_names, *said}.union(*inner))
-
-
-def _ours(function: Any) -> bool:
-    code = getattr(function, "__code__", None)  # what is wrapped may have none
-    return code is not None and bool(code.co_filename.startswith(_HERE))
