@@ -257,6 +257,25 @@ def test_what_is_called_like_the_house_is_not_of_it(monkeypatch: pytest.MonkeyPa
     assert modules_behind(model) == [model, MODEL]
 
 
+def test_an_attribute_is_no_global_of_the_same_name() -> None:
+    class Named(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.OTHER = nn.Linear(4, 3)
+
+        def forward(self, x: Any) -> Any:
+            return [self.OTHER(one) for one in x]
+
+    model = Named()
+    assert is_self_contained(parts(model)) and models_behind(model) == [model]
+    assert models_behind(lambda x: x.MODEL) == []
+
+    def inner(x: Any) -> Any:
+        return [OTHER(one) for one in x]
+
+    assert models_behind(inner) == [OTHER]
+
+
 def test_the_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     rings: dict[str, Any] = {}
     rings["itself"] = rings

@@ -30,6 +30,24 @@ def test_names_of_dims_are_kept() -> None:
     assert compiled(wb.ones(C=2, N=3)).names == ("C", "N")
 
 
+class Scaled:
+    scale = 3.0
+
+
+SCALED = Scaled()
+scale = wb.ones(3)
+"""Called as an attribute is that the function below asks for, and nothing to it."""
+
+
+def test_a_global_that_is_called_as_an_attribute_is_nothing_to_the_function() -> None:
+    compiled = wb.compile(lambda x: x.relu() * SCALED.scale)
+    for _ in range(3):
+        assert compiled(wb.ones(2)).tolist() == [3.0, 3.0]
+        scale.add_(1.0)
+    report = wb.compiler.explain(compiled)
+    assert report.calls == {"compiled": 3} and not report.made_anew
+
+
 def test_a_guard_that_fails_makes_another_graph() -> None:
     def f(x: Any) -> Any:
         return x.relu() if x.shape[0] > 2 else x.sigmoid()

@@ -15,6 +15,7 @@ import pytest
 
 import workbench as wb
 from workbench.graph import GraphError, trace
+from workbench.graph.reaching import reached
 
 own = random.Random(3)
 generator = np.random.default_rng(3)
@@ -44,6 +45,23 @@ def test_what_is_told_each_time_is_refused_with_the_line(name: str) -> None:
         GraphError, match=r"test_told_from_outside\.py:\d+: the traced function is told something else"
     ):
         trace(TOLD[name], wb.ones(3))
+
+
+def test_a_module_in_another_is_seen_whatever_else_was_imported() -> None:
+    known: dict[str, Any] = {"np": np}
+    exec("def told(x):\n    return x * float(np.random.default_rng().random())", known)
+    with pytest.raises(GraphError, match="the traced function is told something else"):
+        trace(known["told"], wb.ones(3))
+
+
+def test_an_attribute_is_no_global_of_the_same_name() -> None:
+    class Settings:
+        time, generator = 2.0, 3.0
+
+    settings = Settings()
+    assert "time" in globals() and "generator" in globals()
+    met = [path for path, _ in reached(lambda x: x * settings.time * settings.generator)]
+    assert "time" not in met and "generator" not in met and "settings" in met
 
 
 class Stamped(wb.nn.Module):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.graph.reaching import globals_in
 from workbench.nn import Module
 from workbench.tensor import Tensor
 
@@ -111,24 +112,19 @@ def reached_by(function: types.FunctionType) -> Iterator[Any]:
     yield from (function.__kwdefaults__ or {}).values()
     if not is_ours(function):  # what is global here is nobody's model
         known = function.__globals__
-        yield from (known[name] for name in _in_order(function.__code__) if name in known)
+        yield from (known[name] for name in globals_in(function.__code__) if name in known)
 
 
 def names_of(function: Any) -> Names:
     """Return the names in a function's code, and its texts: by these a dict, or `getattr`, is asked."""
-    return _in_code(function.__code__, True) if isinstance(function, types.FunctionType) else frozenset()
+    return _in_code(function.__code__) if isinstance(function, types.FunctionType) else frozenset()
 
 
 @functools.lru_cache(maxsize=1024)
-def _in_code(code: types.CodeType, texts: bool) -> Names:
-    said = {one for one in code.co_consts if isinstance(one, str)} if texts else set()
-    inner = [_in_code(one, texts) for one in code.co_consts if isinstance(one, types.CodeType)]
-    return frozenset({*code.co_names, *said}.union(*inner))
-
-
-@functools.lru_cache(maxsize=1024)
-def _in_order(code: types.CodeType) -> tuple[str, ...]:
-    return tuple(sorted(_in_code(code, texts=False)))
+def _in_code(code: types.CodeType) -> Names:
+    texts = {one for one in code.co_consts if isinstance(one, str)}
+    inner = [_in_code(one) for one in code.co_consts if isinstance(one, types.CodeType)]
+    return frozenset({*code.co_names, *texts}.union(*inner))
 
 
 def is_ours(function: Any) -> bool:

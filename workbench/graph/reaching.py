@@ -5,16 +5,17 @@ As far as that shows without running it: a name that is worked out in a run (`ge
 
 from __future__ import annotations
 
+import dis
 import sys
 import types
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from workbench.tensor import Tensor
 
-__all__ = ["functions_in", "named_by", "reached", "tells_otherwise"]
+__all__ = ["functions_in", "globals_in", "named_by", "reached", "tells_otherwise"]
 
 MOST = 20_000
 """Values that are looked at for one function; what lies behind them is not found."""
@@ -37,6 +38,10 @@ _OUTSIDE = frozenset(
 """Modules whose functions tell something else each time."""
 
 
+_OF_GLOBALS = ("_GLOBAL", "_GLOBALS", "_NAME")
+"""How the operations of Python's machine end that read or write a global."""
+
+
 def functions_in(value: Any) -> Iterator[types.FunctionType]:
     """Yield the functions of Python's that a call of this value runs, as far as that shows."""
     if isinstance(value, types.FunctionType):
@@ -52,9 +57,51 @@ def named_by(function: types.FunctionType) -> Iterator[tuple[str, Callable[[], A
     code = function.__code__
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         yield name, partial(_content, cell)
-    for name in _names(code):
-        if name in function.__globals__:
-            yield name, partial(function.__globals__.get, name)
+    known = function.__globals__
+    for name in globals_in(code):
+        if name in known:
+            yield name, partial(known.get, name)
+    for first, *rest in _chains(code):
+        held, path = known.get(first), first
+        for name in rest:
+            # Of a module it is taken without running anything; ``np.random`` is one in another.
+            if not isinstance(held, types.ModuleType):
+                break
+            look = partial(vars(held).get, name)
+            held, path = look(), f"{path}.{name}"
+            if isinstance(held, types.ModuleType):
+                yield path, look
+
+
+@lru_cache(maxsize=4096)
+def globals_in(code: types.CodeType) -> tuple[str, ...]:
+    """Return the names of globals in code, and in what is written inside of it; builtins, too, are read as globals.
+
+    An attribute has its name in `co_names` as well, and has nothing to do with a global that is called alike.
+
+    >>> globals_in((lambda x: wb.relu(x.model) + len([one for one in model])).__code__)
+    ('len', 'model', 'wb')
+    """
+    found = {str(one.argval) for one in dis.get_instructions(code) if one.opname.endswith(_OF_GLOBALS)}
+    # Functions and comprehensions that are written inside.
+    inner = [globals_in(one) for one in code.co_consts if isinstance(one, types.CodeType)]
+    return tuple(sorted(found.union(*inner)))
+
+
+@lru_cache(maxsize=4096)
+def _chains(code: types.CodeType) -> tuple[tuple[str, ...], ...]:
+    """Return the globals in code with the attributes that are asked of them in a row: ``np.random.rand``."""
+    found: list[tuple[str, ...]] = []
+    row: tuple[str, ...] = ()
+    for one in dis.get_instructions(code):
+        if row and one.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            row = (*row, str(one.argval))
+            continue
+        if len(row) > 1:
+            found.append(row)
+        row = (str(one.argval),) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME") else ()
+    inner = [chain for one in code.co_consts if isinstance(one, types.CodeType) for chain in _chains(one)]
+    return tuple(dict.fromkeys((*found, *inner)))
 
 
 def reached(function: Any) -> Iterator[tuple[str, Any]]:
@@ -127,14 +174,6 @@ def _is_known(module: str | None) -> bool:
     """Say whether code is the package's own, or of Python and NumPy: it keeps no tensors of the program's."""
     room = (module or "").partition(".")[0]
     return room in ("workbench", "numpy") or (room in sys.stdlib_module_names and room != "__main__")
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    # Functions and comprehensions that are written inside.
-    for one in code.co_consts:
-        if isinstance(one, types.CodeType):
-            yield from _names(one)
 
 
 def _content(cell: types.CellType) -> Any:
