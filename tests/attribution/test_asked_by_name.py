@@ -162,8 +162,10 @@ def test_a_view_sets_what_a_method_is_made_with_a_neuron_and_a_baseline() -> Non
     np.testing.assert_array_equal(
         again(study.code(), model=model, inputs=x).attributions.numpy(), expected.numpy()
     )
-    with pytest.raises(ValueError, match="there is no baseline 'blurred'; there are zeros, mean, given"):
-        study.ask(baseline="blurred")
+    with pytest.raises(
+        ValueError, match="there is no baseline 'noise'; there are zeros, mean, blurred, given"
+    ):
+        study.ask(baseline="noise")
     with pytest.raises(
         ValueError, match="no baselines were given; ask for 'zeros' or 'mean', or give baselines="
     ):
@@ -329,9 +331,14 @@ def test_a_study_is_asked_by_class_as_by_name() -> None:
     assert study.asked.method == "lrp"
     study.ask(method=wb.attribution.DeepLift)
     assert study.wait(60).method == "DeepLift" and study.asked.method == "deep_lift"
-    with pytest.raises(ValueError, match="there is no attribution method 'Own'"):
-        study.ask(method=Own)
-    assert study.asked.method == "deep_lift"
+    known = list(study.methods)
+    with pytest.raises(ValueError, match="there is no attribution method 'dict'"):
+        study.ask(method=dict)
+    with pytest.raises(ValueError, match="the samples are 0 to"):
+        study.ask(method=Own, samples=[99])
+    assert study.asked.method == "deep_lift" and list(study.methods) == known
+    study.ask(method=Own)
+    assert study.wait(60).method == Own.get_name() and Own.get_name() not in known
 
 
 @pytest.mark.filterwarnings("error::workbench.attribution.ConvergenceWarning")

@@ -240,3 +240,27 @@ def test_its_code_says_which_variables_are_the_reader_s() -> None:
     for one, other in zip(board.rows, again.rows, strict=True):
         assert one.result is not None and other.result is not None, again
         np.testing.assert_array_equal(one.result.attributions.numpy(), other.result.attributions.numpy())
+
+
+def test_baselines_and_arguments_that_go_by_samples_go_along_where_a_sample_is_asked_several_times() -> None:
+    model, x = linear(), images()
+    start = wb.attribution.blurred(x, 1.0)
+    board = compare(
+        lambda x, weight: model(x * weight.reshape(-1, 1, 1, 1)),
+        x,
+        1,
+        ["integrated_gradients"],
+        ["sensitivity"],
+        baselines=start,
+        additional_forward_args=wb.tensor([1.0, 2.0, 3.0]),
+        publish=False,
+    ).wait(60)
+    figure = board.rows[0].figures["sensitivity"]
+    assert figure.note == "" and figure.value is not None and figure.value > 0
+
+
+def test_rows_of_one_method_are_told_apart_by_what_they_were_made_with() -> None:
+    model = linear()
+    methods = ["integrated_gradients", wb.attribution.IntegratedGradients(model, multiply_by_inputs=False)]
+    board = compare(model, images(), 1, methods, [], publish=False).wait(60)
+    assert [row.made for row in board.rows] == ["", "made ready: times inputs False"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench import nn
-from workbench.attribution import ConvergenceWarning, DeepLift, DeepLiftShap, explain
+from workbench.attribution import ConvergenceWarning, DeepLift, DeepLiftShap, Saliency, explain
 
 F = nn.functional
 RANDOM = np.random.default_rng(7)
@@ -245,3 +245,34 @@ def test_other_types(dtype: Any) -> None:
     found = DeepLift(lambda x: wb.relu(x * 2).sum(1)).attribute(x)
     assert found.dtype is dtype
     np.testing.assert_allclose(found.numpy(), np.maximum(x.numpy() * 2, 0), rtol=1e-3)
+
+
+def pairs_of(x: Any) -> Any:
+    return wb.complex(x[:, :3], x[:, 3:])
+
+
+TURN = wb.complex(draw(3, 3), draw(3, 3, seed=1))
+
+COMPLEX: dict[str, Any] = {
+    "absolute values": lambda x: pairs_of(x).abs().sum(1),
+    "a function": lambda x: (pairs_of(x) * 0.3).tanh().real.sum(1),
+    "of real numbers": lambda x: (x * wb.tensor(0.3 + 0.5j)).exp().imag.sum(1),
+    "products": lambda x: (pairs_of(x) * pairs_of(x).flip(1)).imag.sum(1),
+    "by the conjugate": lambda x: (pairs_of(x) * pairs_of(x).conj()).real.sum(1),
+    "quotients": lambda x: (pairs_of(x) / (pairs_of(x).flip(1) + 3)).imag.sum(1),
+    "matrices": lambda x: (pairs_of(x) @ TURN).angle().sum(1),
+    "contractions": lambda x: wb.einsum("ni,ni->n", pairs_of(x) @ TURN, pairs_of(x)).imag,
+    "frequencies": lambda x: wb.fft.rfft(x).abs().pow(2).sum(1),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_numbers_on_the_way_add_up(name: str) -> None:
+    x, b, model = draw(2, 6).double(), draw(2, 6, seed=2).double(), COMPLEX[name]
+    found, delta = DeepLift(model).attribute(x, b, return_convergence_delta=True)
+    np.testing.assert_allclose(found.sum(1).numpy(), (model(x) - model(b)).numpy(), rtol=1e-5, atol=1e-6)
+    assert np.abs(delta.numpy()).max() < 1e-5
+    # Where nothing differs the slope stands for the quotient.
+    slopes = DeepLift(model, multiply_by_inputs=False).attribute(x, x)
+    expected = Saliency(model).attribute(x, abs=False)
+    np.testing.assert_allclose(slopes.numpy(), expected.numpy(), rtol=1e-5, atol=1e-7)

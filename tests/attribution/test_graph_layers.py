@@ -206,3 +206,98 @@ def test_parameters_of_a_part_are_found_where_a_graph_runs(model: Any, made: Any
             find_part("weights", made[kind], "relu_1")
     with pytest.raises(ValueError, match="the model has no layer 'convv1'; did you mean 'conv1'"):
         find_part("weights", model, "convv1")
+
+
+# ----------------------------------------------------------------------------------------- inside loops and branches
+
+
+class Turns(nn.Module):
+    """Runs a layer three times, or as often as it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc, self.out = nn.Linear(4, 4), nn.Linear(4, 3)
+
+
+class Known(Turns):
+    def forward(self, x: wb.Tensor) -> wb.Tensor:
+        for _ in range(3):
+            x = self.fc(x).relu()
+        return self.out(x)
+
+
+class Told(Turns):
+    def forward(self, x: wb.Tensor, times: int = 3) -> wb.Tensor:
+        for _ in range(times):
+            x = self.fc(x)
+        return self.out(x)
+
+
+class Branched(Turns):
+    def forward(self, x: wb.Tensor) -> wb.Tensor:
+        if x.sum() > 0:
+            x = self.fc(x)
+        return self.out(x)
+
+
+class Scattered(Turns):
+    def forward(self, x: wb.Tensor) -> wb.Tensor:
+        for _ in range(2):
+            x = self.fc(x)
+        if x.sum() > 0:
+            x = self.fc(x)
+        return self.out(x)
+
+
+def scripted(kind: type[nn.Module]) -> tuple[Any, Any]:
+    wb.manual_seed(0)
+    model = kind().eval()
+    return model, wb.jit.script(model)
+
+
+@pytest.mark.parametrize("at_input", [False, True])
+@pytest.mark.parametrize("method", ["LayerActivation", "LayerGradientXActivation", "LayerConductance"])
+@pytest.mark.filterwarnings("ignore::workbench.attribution.ConvergenceWarning")
+def test_a_layer_in_a_loop_is_offered_turn_by_turn_and_is_what_the_module_was(
+    method: str, at_input: bool
+) -> None:
+    model, script = scripted(Known)
+    x = wb.rand(2, 4)
+    make, settings = getattr(attribution, method), {} if method == "LayerActivation" else {"target": 1}
+    turns = [name for name in layers_of(script) if name.startswith("fc")]
+    assert turns == ["fc#0", "fc#1", "fc#2"]
+    for name in turns:
+        found, expected = (
+            make(one, name).attribute(x, attribute_to_layer_input=at_input, **settings)
+            for one in (script, model)
+        )
+        np.testing.assert_array_equal(found.numpy(), expected.numpy())
+
+
+def test_of_a_loop_whose_turns_nobody_knows_the_first_is_offered_and_others_are_found() -> None:
+    model, script = scripted(Told)
+    x = wb.rand(2, 4)
+    assert [name for name in layers_of(script) if name.startswith("fc")] == ["fc#0"]
+    found, expected = (LayerActivation(one, "fc#2").attribute(x) for one in (script, model))
+    np.testing.assert_array_equal(found.numpy(), expected.numpy())
+    with pytest.raises(ValueError, match="layer 'fc' runs 3 times when the model does"):
+        LayerActivation(script, "fc#3").attribute(x)
+    with pytest.raises(ValueError, match="say which: 'fc#0' to 'fc#2'"):
+        LayerActivation(script, "fc").attribute(x)
+
+
+def test_a_layer_in_a_branch_has_one_turn_or_none() -> None:
+    model, script = scripted(Branched)
+    assert [name for name in layers_of(script) if name.startswith("fc")] == ["fc"]
+    x = wb.ones(2, 4)
+    found, expected = (LayerActivation(one, "fc").attribute(x) for one in (script, model))
+    np.testing.assert_array_equal(found.numpy(), expected.numpy())
+    with pytest.raises(ValueError, match="layer 'fc' runs not at all when the model does"):
+        LayerActivation(script, "fc").attribute(x * -1)
+
+
+def test_a_layer_in_several_places_is_not_offered_and_says_why() -> None:
+    _, script = scripted(Scattered)
+    assert not [name for name in layers_of(script) if name.startswith("fc")]
+    with pytest.raises(ValueError, match="layer 'fc' runs in several places of loops and branches"):
+        LayerActivation(script, "fc")

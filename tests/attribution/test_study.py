@@ -120,7 +120,8 @@ def test_a_module_in_training_is_not_touched() -> None:
     made.wait(60)
     assert all(part.training for part in model.modules())
     np.testing.assert_array_equal(model[1].running_mean.numpy(), before)
-    assert made.shown is not None and made.shown.result.asked is None  # it would keep the copy alive
+    assert made.shown is not None and made.shown.result.asked is not None
+    assert made.shown.result.asked["model"] is model  # not the copy, which it would keep alive
     assert all(one.grad is None for one in model.parameters())
 
 

@@ -168,6 +168,65 @@ def test_the_code_that_is_written_gives_the_same_attributions(lab: Lab) -> None:
     assert lab.python(f"float(abs({shown} - Out[3].attributions.numpy()).max())") == 0.0
 
 
+def test_pictures_are_blurred_for_a_baseline_and_the_code_says_how(lab: Lab) -> None:
+    show = "view = wb.widgets.attribution(model, inputs, labels)\nview"
+    view = opened(lab, [show], "attribution-blurred")
+    heat = view.get_by_test_id("wb-heat-map")
+    expect(heat).to_be_visible()
+    from_zeros = picture(heat)
+    baseline = view.get_by_test_id("wb-set-baseline")
+    expect(baseline.locator("option")).to_have_text(["zeros", "mean", "blurred"])
+    baseline.select_option("blurred")
+    width = view.get_by_test_id("wb-set-blur_width")
+    expect(width).to_have_value("3.5")
+    width.fill("1.25")
+    width.press("Enter")
+    lab.wait_python("view.model.study.runs is None and view.model.study.shown.ask.blur_width == 1.25", True)
+    expect(width).to_have_value("1.25")
+    assert picture(heat) != from_zeros
+    width.fill("-1")
+    width.press("Enter")
+    expect(view.get_by_text("above 0 and finite; got -1")).to_have_count(1)
+    expect(width).to_have_value("1.25")
+    try:
+        for theme in ("Dark", "Light"):
+            lab.command("apputils:change-theme", {"theme": f"JupyterLab {theme}"})
+            expect(lab.page.locator("body")).to_have_attribute(
+                "data-jp-theme-light", str(theme == "Light").lower()
+            )
+            lab.screenshot(f"attribution-blurred-{theme.lower()}", view)
+    finally:
+        lab.command("apputils:change-theme", {"theme": "JupyterLab Light"})  # other tests share the settings
+    view.get_by_test_id("wb-menu-button").click()
+    lab.page.get_by_test_id("wb-menu").get_by_role("menuitem", name="Write as code").click()
+    expect(lab.cell(2).locator(".cm-content")).to_contain_text("wb.attribution.blurred(inputs[0:1], 1.25)")
+    lab.run_cell(2)
+    shown = "view.model.result.attributions.numpy()"
+    assert lab.python(f"float(abs({shown} - Out[3].attributions.numpy()).max())") == 0.0
+
+
+def test_a_result_of_a_method_made_ready_is_asked_on(lab: Lab) -> None:
+    tunnel = """method = wb.attribution.NoiseTunnel(wb.attribution.Saliency(model))
+wb.attribution.explain(model, inputs, method=method, nt_samples=2)"""
+    view = opened(lab, [tunnel], "attribution-ready")
+    expect(view.get_by_test_id("wb-made")).to_have_text("made ready: Saliency")
+    expect(view.get_by_test_id("wb-ask-method").locator("option:checked")).to_have_text(
+        "Noise Tunnel, made ready"
+    )
+    heat = view.get_by_test_id("wb-heat-map")
+    before = picture(heat)
+    copies = view.get_by_test_id("wb-set-nt_samples")
+    copies.fill("4")
+    copies.press("Enter")
+    expect(heat).to_be_visible()
+    row = view.get_by_test_id("wb-score").and_(view.locator("[aria-pressed=false]")).first
+    index = row.get_attribute("data-index")
+    row.click()
+    expect(view.get_by_test_id("wb-target").locator("b").first).to_have_text(str(index))
+    assert picture(heat) != before
+    lab.screenshot("attribution-ready", view)
+
+
 def test_a_layer_and_points_that_are_picked_elsewhere_are_explained(lab: Lab) -> None:
     show = "view = wb.widgets.attribution(model, inputs, labels)\nview"
     view = opened(lab, [show, GRAPH, CLOUD], "attribution-linked")

@@ -50,6 +50,7 @@ def test_a_row_opens_as_a_heatmap_and_closes_again() -> None:
     state = model.snapshot().state
     assert isinstance(state, HeatmapState)
     assert state.board and state.method == "Saliency"
+    assert state.controls is not None and state.controls.method == "saliency"
     model.handle(SampleEvent("sample", 2))
     assert model.snapshot().state.sample == 2  # type: ignore[attr-defined]
     model.handle(OpenRowEvent("open_row", None))

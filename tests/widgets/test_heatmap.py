@@ -11,11 +11,18 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.attribution import AttributionResult, Study, explain
+from workbench.attribution import AttributionResult, IntegratedGradients, NoiseTunnel, Study, explain
 from workbench.attribution.method_settings import offered, settings_of
 from workbench.attribution.methods import METHODS
 from workbench.live.encode import encode_snapshot
-from workbench.live.messages import AskEvent, HeatmapState, SampleEvent, SelectPointsEvent, SettingEvent
+from workbench.live.messages import (
+    AskEvent,
+    HeatmapControls,
+    HeatmapState,
+    SampleEvent,
+    SelectPointsEvent,
+    SettingEvent,
+)
 from workbench.live.model import Refused
 from workbench.live.registry import registry
 from workbench.live.renderers import renderers
@@ -318,10 +325,94 @@ def test_inputs_of_whole_numbers_are_drawn(dtype: Any) -> None:
     assert (part.width, part.input_low, part.input_high) == (3, 1.0, 9.0)
 
 
+def test_pictures_are_blurred_for_a_baseline_as_wide_as_one_says() -> None:
+    model, study = asked()
+    model.handle(ask_event(method="integrated_gradients"))
+    model.handle(SettingEvent("setting", "baseline", "blurred"))
+    wait_for(study)
+    shown = {one.name: one for one in controls_of(model).settings}
+    assert (shown["baseline"].value, shown["baseline"].choices) == ("blurred", ["zeros", "mean", "blurred"])
+    assert "or each picture blurred" in shown["baseline"].meaning
+    assert (shown["blur_width"].value, shown["blur_width"].label) == ("1.0", "blur, pixels")
+    model.handle(SettingEvent("setting", "blur_width", "2.5"))
+    wait_for(study)
+    assert ["baseline", "blurred by 2.5 pixels", "baseline"] in state(model)[0].settings
+    for typed, words in (
+        ("wide", "blur_width is a number; got 'wide'"),
+        ("0", "above 0 and finite; got 0.0"),
+    ):
+        with pytest.raises(Refused, match=words):
+            model.handle(SettingEvent("setting", "blur_width", typed))
+    model.handle(SettingEvent("setting", "baseline", "zeros"))
+    wait_for(study)
+    assert "blur_width" not in [one.name for one in controls_of(model).settings]
+    table = HeatmapModel(Study(lambda x: x, wb.rand(2, 3), publish=False))
+    (baseline,) = [one for one in controls_of(table).settings if one.name == "baseline"]
+    assert baseline.choices == ["zeros", "mean"] and "blurred" not in baseline.meaning
+
+
+def controls_of(model: HeatmapModel) -> HeatmapControls:
+    found = state_of(model).controls
+    assert found is not None
+    return found
+
+
+def test_a_result_of_a_method_made_ready_has_controls_and_says_what_is_not_set_here() -> None:
+    net = wb.nn.Sequential(wb.nn.Conv2d(1, 2, 3), wb.nn.Flatten(), wb.nn.Linear(72, 3)).eval()
+    made = NoiseTunnel(IntegratedGradients(net, multiply_by_inputs=False))
+    model = HeatmapModel(explain(net, wb.rand(N=2, C=1, H=8, W=8), method=made, nt_samples=2, publish=False))
+    controls = controls_of(model)
+    assert (controls.method, controls.made) == ("Noise Tunnel", "Integrated Gradients · times inputs False")
+    assert [one.title for one in controls.methods if one.name == "Noise Tunnel"] == [
+        "Noise Tunnel, made ready"
+    ]
+    values = {one.name: one.value for one in controls.settings}
+    assert values == {"nt_type": "smoothgrad", "nt_samples": "2", "stdevs": "1.0"}
+    model.handle(SettingEvent("setting", "nt_samples", "3"))
+    assert model.study is not None
+    wait_for(model.study)
+    assert ["nt_samples", "3", "noisy copies"] in state_of(model).settings
+    model.handle(ask_event(method="saliency"))
+    wait_for(model.study)
+    assert controls_of(model).made == ""
+
+
+def test_attributions_of_several_layers_are_drawn_each_and_say_why_no_more_is_asked() -> None:
+    net = wb.nn.Sequential(wb.nn.Flatten(), wb.nn.Linear(12, 3)).eval()
+    layers = [net[0], net[1]]
+    found = explain(net, wb.rand(N=2, C=1, H=3, W=4), method="layer_activation", layer=layers, publish=False)
+    drawn = state_of(HeatmapModel(found))
+    assert [(part.name, part.width) for part in drawn.parts] == [("layer 0", 12), ("layer 1", 3)]
+    assert drawn.controls is None
+    assert drawn.alone.startswith(
+        "It explains by a layer that has no name in the model, or by several: to ask more"
+    )
+    assert state_of(HeatmapModel(result())).alone == ""
+
+
+def test_a_layer_of_two_inputs_is_drawn_alone() -> None:
+    class Both(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = wb.nn.Linear(4, 3)
+
+        def forward(self, image: Any, table: Any) -> Any:
+            return self.fc(table) * image.rename(None).sum((1, 2, 3)).unsqueeze(1)
+
+    inputs = (wb.rand(N=2, C=1, H=3, W=3), wb.rand(2, 4))
+    study = Study(Both().eval(), inputs, publish=False)
+    model = HeatmapModel(study)
+    study.ask(method="layer_activation", layer="fc")
+    study.wait(60)
+    (part,) = state_of(model).parts
+    assert (part.name, part.width, part.channels) == ("layer fc", 3, 0)
+
+
 def test_a_result_alone_is_only_looked_at() -> None:
     alone = replace(result(), asked=None)
     model = HeatmapModel(alone)
     assert state(model)[0].controls is None
+    assert "run wb.attribution.explain(model, inputs) again to ask more" in state(model)[0].alone
     model.handle(SampleEvent("sample", 2))
     assert state(model)[0].sample == 2
     with pytest.raises(Refused, match="does not say what was asked"):

@@ -17,6 +17,7 @@ from workbench.attribution.base import (
     InterruptedWarning,
     PerturbationAttribution,
 )
+from workbench.attribution.blurring import blurred
 from workbench.attribution.board import Board, compare
 from workbench.attribution.deep_lift import DeepLift, DeepLiftShap
 from workbench.attribution.doubts import DoubtfulWarning
@@ -208,6 +209,7 @@ __all__ = [
     "TrainingModeWarning",
     "attention_rollout",
     "attention_weights",
+    "blurred",
     "configure_interpretable_embedding_layer",
     "default_from_interp_rep_transform",
     "default_perturb_func",

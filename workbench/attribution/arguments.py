@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.attribution.precision import is_floating
 from workbench.attribution.target import Target, parse_target
 from workbench.base.dims import near_miss, unify_names
 from workbench.base.errors import DimensionError, DTypeError
@@ -177,7 +178,7 @@ def _check_input(method: str, value: Any, position: int, any_type: bool) -> Tens
             + told(value, "wb.tensor(...) or wb.from_numpy(...) makes one")
         )
     dtype = value.dtype
-    if dtype.is_quantized or dtype.kind not in ("biuf" if any_type else "f"):
+    if dtype.is_quantized or not (is_floating(dtype.numpy) or (any_type and dtype.kind in "biu")):
         raise DTypeError(
             f"{method}: attributions need floating point inputs, input {position} is {dtype.name}. Cast it, "
             "inputs.float(); where it holds indices, explain what is looked up by them instead"
@@ -263,7 +264,7 @@ def _as_type(method: str, baseline: Array, dtype: Any) -> Array:
     """Return a baseline in the type of its input."""
     with np.errstate(invalid="ignore"):  # of NaN as a whole number, which is refused below
         found = baseline.astype(dtype)
-    if dtype.kind != "f" and not np.array_equal(found, baseline):
+    if not is_floating(dtype) and not np.array_equal(found, baseline):
         raise DTypeError(
             f"{method}: the baseline holds values that {dtype.name}, the type of its input, does not have; give "
             "whole numbers that fit"

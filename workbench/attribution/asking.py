@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from workbench.attribution.method_settings import settings_of
-from workbench.attribution.methods import METHODS
 from workbench.attribution.result import AttributionResult
+from workbench.attribution.study_methods import StudyMethod
 from workbench.attribution.wording import is_plain
 from workbench.base.dims import near_miss
 
 __all__ = ["Ask", "Baseline", "Shown", "Target", "check_ask"]
 
 Target = int | Literal["predicted", "true", "given"]
-Baseline = Literal["zeros", "mean", "given"]
-"""Zeros, the mean of all the study's samples, or what the study was given."""
+Baseline = Literal["zeros", "mean", "blurred", "given"]
+"""Zeros, the mean of all the study's samples, each of its pictures blurred, or what the study was given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +26,7 @@ class Ask:
     model: str
     """One of its models, by name."""
     method: str
-    """A key of `workbench.attribution.methods.METHODS`."""
+    """A key of the study's `methods`."""
     settings: tuple[tuple[str, Any], ...]
     """Those that differ from the method's own, by name."""
     target: Target
@@ -40,6 +39,8 @@ class Ask:
     """Of which samples; of several, their mean is what a view shows."""
     baseline: Baseline = "zeros"
     """From where a method starts that starts somewhere; a study that was given baselines has these, too."""
+    blur_width: float | None = None
+    """How wide pictures are blurred, in pixels, where they are; None until they were."""
 
     @functools.cached_property
     def _key(self) -> tuple[Any, ...]:
@@ -48,7 +49,7 @@ class Ask:
             (name, repr(value) if is_plain(value) else id(value)) for name, value in self.settings
         )
         others = (self.model, self.method, self.target, self.layer, self.other, self.samples, self.baseline)
-        return (settings, *others)
+        return (settings, *others, self.blur_width if self.baseline == "blurred" else None)
 
     def __eq__(self, other: object) -> bool:
         return self._key == other._key if isinstance(other, Ask) else NotImplemented
@@ -71,19 +72,24 @@ class Shown:
     """Why the other model has no answer."""
 
 
-def check_ask(asked: Ask, *, models: Collection[str], samples: int) -> None:
+def check_ask(
+    asked: Ask, *, models: Collection[str], methods: Mapping[str, StudyMethod], samples: int
+) -> None:
     """Raise ValueError where there is no such model, method, setting, baseline or sample."""
     for name in (asked.model, *([] if asked.other is None else [asked.other])):
         if name not in models:
             raise ValueError(_missing("model", name, models))
-    if asked.method not in METHODS:
-        raise ValueError(_missing("attribution method", asked.method, METHODS))
-    kind = METHODS[asked.method]
-    known = {one.name: one for one in settings_of(kind)}
+    if asked.method not in methods:
+        raise ValueError(_missing("attribution method", asked.method, methods))
+    method = methods[asked.method]
+    known = {one.name: one for one in method.settings}
     for name, _ in asked.settings:
         if name not in known:
             has = ", ".join(known) or "none"
-            raise ValueError(f"{kind.__name__} has no setting {name!r}; its settings are: {has}")
+            ready = ", made ready," if method.ready is not None else ""
+            raise ValueError(
+                f"{method.kind.__name__}{ready} has no setting {name!r}; its settings are: {has}"
+            )
     if not asked.samples or any(not 0 <= one < samples for one in asked.samples):
         raise ValueError(f"the samples are 0 to {samples - 1:,}; got {list(asked.samples)[:5]}")
     if asked.baseline not in get_args(Baseline):

@@ -15,6 +15,7 @@ from workbench.attribution.checks import check_model
 from workbench.attribution.doubts import DoubtfulWarning, flat_at, not_finite
 from workbench.attribution.evaluation import Evaluation, Forecast, forecasting
 from workbench.attribution.modes import evaluating, outside
+from workbench.attribution.precision import is_floating, rounding_of, total_of
 from workbench.attribution.propagation.absorbed import Absorbed
 from workbench.core.stack import parameters_fixed
 from workbench.core.value import new
@@ -334,14 +335,16 @@ def in_groups(tensors: tuple[Tensor, ...], groups: tuple[int, ...] | None) -> An
     return [in_groups(tuple(next(rest) for _ in range(count)), None) for count in groups]
 
 
-def total_of(arrays: list[Array]) -> Array:
-    """Return the sum of all attributions of each sample, float64 [N]."""
-    return np.asarray(sum(one.reshape(len(one), -1).sum(axis=1, dtype=np.float64) for one in arrays))
+def tolerance_of(question: Question, after: Array, before: Array, parts: list[Array]) -> Array:
+    """Return how large a delta may be before it is worth a warning, float64 [N].
 
-
-def tolerance_of(change: Array) -> Array:
-    """Return how large a delta may be before it is worth a warning, for the output's change [N]."""
-    return np.maximum(TOLERANCE * np.abs(change), LEAST_TOLERANCE)
+    That is a share of the change between the outputs `before` and `after`, and what rounds them and the attributions.
+    """
+    after, before, kind = after.astype(np.float64), before.astype(np.float64), after.dtype
+    types = [one.payload.dtype for one in question.inputs]
+    size = np.abs(after) + np.abs(before) + total_of([np.abs(one) for one in parts])
+    share = np.maximum(TOLERANCE * np.abs(after - before), LEAST_TOLERANCE)
+    return np.asarray(share + rounding_of(size, kind, *types))
 
 
 def warn_of(method: str, answer: Answer, delta: bool = True) -> None:
@@ -383,7 +386,7 @@ def warn_of(method: str, answer: Answer, delta: bool = True) -> None:
 def check_finite(question: Question) -> None:
     """Raise ValueError, with counts, where inputs or baselines hold NaN or infinite values."""
     for position, array in enumerate([*map(plain, question.inputs), *question.baselines]):
-        if array.dtype.kind != "f":
+        if not is_floating(array.dtype):
             continue
         is_finite = np.isfinite(array)
         if not is_finite.all():

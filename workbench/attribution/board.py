@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from workbench.attribution.background import Runs, Stopped, attempt, own_copy
 from workbench.attribution.base import Attribution
-from workbench.attribution.board_methods import Method, by_key, check_known, fitting, title_of
+from workbench.attribution.board_methods import Method, by_key, check_known, fitting, made_of, title_of
+from workbench.attribution.board_rows import DELTA, TIME, Column, Figure, Row
 from workbench.attribution.checks import check_model
 from workbench.attribution.explain import explain
 from workbench.attribution.method_settings import takes, takes_layer
 from workbench.attribution.methods import name_of
 from workbench.attribution.metrics.measures import MEASURES, Judged, measure
+from workbench.attribution.of_samples import repeated_by_sample
 from workbench.attribution.result import AttributionResult
 from workbench.attribution.wording import with_own, written
 from workbench.base import events, renderer_lookup
@@ -25,49 +27,8 @@ from workbench.base.listeners import Listeners
 
 __all__ = ["Board", "Column", "Figure", "Row", "compare"]
 
-Standing = Literal["waiting", "running", "done", "refused", "stopped"]
-
 USUAL = ("deletion", "insertion", "infidelity", "sensitivity")
 """The measures that are asked unless others are."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A figure by which methods are compared."""
-
-    name: str
-    title: str
-    better: Literal["low", "high"]
-    meaning: str
-
-
-DELTA = Column(
-    "delta", "Delta", "low", "How far attributions are, at most, from adding up to the output's change."
-)
-TIME = Column("time", "Time", "low", "How long the method took for all samples.")
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One number of one method."""
-
-    value: float | None
-    note: str = ""
-    """Why there is none, or what is wrong with it."""
-
-
-@dataclass
-class Row:
-    """What is known of one method so far."""
-
-    method: str
-    title: str
-    standing: Standing = "waiting"
-    result: AttributionResult | None = None
-    figures: dict[str, Figure] = field(default_factory=dict)
-    """By the names of the columns; one that is missing is not known yet."""
-    trouble: str = ""
-    """Why the method was refused, in its words."""
 
 
 class Board:
@@ -128,7 +89,7 @@ class Board:
             DELTA,
             TIME,
         )
-        self.rows = [Row(key, title_of(key, one)) for key, one in self._methods.items()]
+        self.rows = [Row(key, title_of(key, one), made=made_of(one)) for key, one in self._methods.items()]
         self._runs = Runs(self._tell)
         self._listeners: Listeners[[]] = Listeners()
         self._ended = threading.Event()
@@ -289,14 +250,16 @@ class Board:
 
     def _fill(self, row: Row, model: Callable[..., Any]) -> None:
         result, trouble = attempt(
-            f"{row.method} on a board", lambda: self._explained(row.method, model, self.inputs, self.targets)
+            f"{row.method} on a board",
+            lambda: explain(**self._asked(row.method, model, self.inputs, self.targets), publish=False),
         )
         if result is None:
             row.standing, row.trouble = "refused", trouble
             return
         row.figures["delta"] = _delta(result)
         row.figures["time"] = Figure(result.seconds)
-        row.result = replace(result, asked=None)
+        # With the board's own model: the copy would be kept alive.
+        row.result = replace(result, asked=self._asked(row.method, self.model, self.inputs, self.targets))
         if result.interrupted:
             row.standing, row.trouble = "stopped", f"stopped after {result.progress:.0%} of its rows"
             raise Stopped(row.trouble)
@@ -317,8 +280,15 @@ class Board:
         return Figure(mean) if math.isfinite(mean) else Figure(None, "it has no meaning here")
 
     def _judged(self, method: str, model: Callable[..., Any], result: AttributionResult) -> Judged:
+        samples = len(result)
+
         def again(forward: Callable[..., Any], inputs: Any, target: Any) -> Any:
-            return self._explained(method, forward, inputs, target).attributions
+            asked = self._asked(method, forward, inputs, target)
+            # A measure may ask of each sample several times in a row: what goes by samples goes along.
+            times = len(inputs[0] if isinstance(inputs, tuple) else inputs) // samples
+            for name in ("baselines", "additional_forward_args"):
+                asked[name] = repeated_by_sample(asked[name], samples, times)
+            return explain(**asked, publish=False).attributions
 
         return Judged.of(
             model,
@@ -329,26 +299,24 @@ class Board:
             multiply_by_inputs=self._methods[method].multiplies_by_inputs,
         )
 
-    def _explained(
-        self, method: str, model: Callable[..., Any], inputs: Any, targets: Any
-    ) -> AttributionResult:
+    def _asked(self, method: str, model: Callable[..., Any], inputs: Any, targets: Any) -> dict[str, Any]:
+        """Return what `explain` is given for a row."""
         asked = self._methods[method]
         ready = isinstance(asked, Attribution)
         kind = type(asked) if isinstance(asked, Attribution) else asked
         layer = {"layer": self.layer} if not ready and takes_layer(kind) and self.layer is not None else {}
-        return explain(
-            model,
-            inputs,
-            targets,
-            asked.on(model) if isinstance(asked, Attribution) else asked,
-            baselines=self.baselines if takes(kind, "baselines") else None,
-            additional_forward_args=self.additional_forward_args,
-            class_names=self.class_names,
-            title=self.title,
-            publish=False,
+        return {
+            "model": model,
+            "inputs": inputs,
+            "targets": targets,
+            "method": asked.on(model) if isinstance(asked, Attribution) else asked,
+            "baselines": self.baselines if takes(kind, "baselines") else None,
+            "additional_forward_args": self.additional_forward_args,
+            "class_names": self.class_names,
+            "title": self.title,
             **layer,
             **self.settings.get(method, {}),
-        )
+        }
 
 
 def compare(

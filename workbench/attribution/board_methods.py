@@ -10,9 +10,10 @@ from workbench.attribution.base import Attribution
 from workbench.attribution.method_settings import offered, takes_layer
 from workbench.attribution.methods import METHODS, name_of
 from workbench.attribution.neuron.base import NeuronAttribution
+from workbench.attribution.study_methods import StudyMethod
 from workbench.base.dims import near_miss
 
-__all__ = ["Method", "by_key", "check_known", "fitting", "title_of"]
+__all__ = ["Method", "by_key", "check_known", "fitting", "made_of", "title_of"]
 
 Method = str | type[Attribution] | Attribution
 """The name of a method, its class, or one that is made ready."""
@@ -61,6 +62,19 @@ def title_of(key: str, method: type[Attribution] | Attribution) -> str:
     'Saliency #2'
     """
     return method.get_name() + key.removeprefix(_named(method)[0])
+
+
+def made_of(method: type[Attribution] | Attribution) -> str:
+    """Return what a method that is made ready was made with, by which rows of one method are told apart.
+
+    >>> from workbench.attribution.integrated_gradients import IntegratedGradients
+    >>> made_of(IntegratedGradients(lambda x: x, multiply_by_inputs=False)), made_of(IntegratedGradients)
+    ('made ready: times inputs False', '')
+    """
+    if not isinstance(method, Attribution):
+        return ""
+    made = StudyMethod(type(method), method).made
+    return f"made ready: {made}" if made else "made ready"
 
 
 def check_known(what: str, name: str, known: Collection[str]) -> None:

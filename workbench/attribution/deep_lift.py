@@ -11,9 +11,10 @@ import numpy as np
 from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, GradientAttribution, total_of
 from workbench.attribution.evaluation import Make
+from workbench.attribution.precision import rounding_of, widened
 from workbench.attribution.propagation.runs import multipliers_of
 
-__all__ = ["Custom", "DeepLift", "DeepLiftShap", "made_of", "means_of", "paired", "rounding"]
+__all__ = ["Custom", "DeepLift", "DeepLiftShap", "ends_of", "made_of", "means_of", "paired", "rounding"]
 
 Array = np.ndarray[Any, Any]
 Custom = Callable[..., Any] | None
@@ -95,16 +96,20 @@ class DeepLift(GradientAttribution):
             found, after, before = multipliers_of(self.forward, question, ends, starts, rows, self.eps)
             given = [question.tensors(one) for one in (found, ends, starts)]
             shares = made_of(given, custom_attribution_func, self.multiplies_by_inputs)
-            return [*shares, after.astype(np.float64) - before]
+            return [*shares, *ends_of(after, before, shares, ends)]
 
         batches = evaluation.stream(question.samples * count, make, run, "differences")
-        *shares, change = evaluation.gather(batches, question.samples * count)
+        *shares, change, rounded = evaluation.gather(batches, question.samples * count)
         # What somebody makes of the multipliers need not add up.
         plain = self.multiplies_by_inputs and custom_attribution_func is None
         return Answer(
-            means_of(shares, count),
+            means_of(
+                shares,
+                count,
+                None if custom_attribution_func else [one.payload.dtype for one in question.inputs],
+            ),
             delta=total_of(shares) - change,
-            tolerance=rounding(shares, change) if plain else None,
+            tolerance=rounding(shares, change) + rounded if plain else None,
             **evaluation.state(),
         )
 
@@ -183,17 +188,27 @@ def made_of(given: Sequence[Sequence[Any]], custom: Custom, multiply: bool) -> l
     arrays = [[one.payload for one in several] for several in tuples]
     if not multiply:
         return arrays[0]
-    return [m * (x - b) for m, x, b in zip(*arrays, strict=True)]
+    return [widened(m) * (widened(x) - widened(b)) for m, x, b in zip(*arrays, strict=True)]
 
 
-def means_of(shares: list[Array], count: int) -> list[Array]:
-    """Return the means over the references of each sample."""
-    if count == 1:
-        return shares
-    return [
-        np.asarray(one.reshape(-1, count, *one.shape[1:]).mean(axis=1, dtype=np.float64), one.dtype)
-        for one in shares
-    ]
+def means_of(shares: list[Array], count: int, kinds: Sequence[Any] | None) -> list[Array]:
+    """Return the means over the references of each sample, of these types; without them of their own."""
+    if count > 1:
+        sizes = [(-1, count, *one.shape[1:]) for one in shares]
+        means = [
+            one.reshape(size).mean(axis=1, dtype=np.float64) for one, size in zip(shares, sizes, strict=True)
+        ]
+    else:
+        means = shares
+    kinds = kinds or [one.dtype for one in shares]
+    return [one.astype(kind, copy=False) for one, kind in zip(means, kinds, strict=True)]
+
+
+def ends_of(after: Array, before: Array, shares: list[Array], values: Sequence[Array]) -> list[Array]:
+    """Return the output's change, and how far rounding to the type of the values and outputs may put a sum off it."""
+    here, there = after.astype(np.float64), before.astype(np.float64)
+    size = np.abs(here) + np.abs(there) + total_of([np.abs(one) for one in shares])
+    return [here - there, rounding_of(size, after.dtype, *[one.dtype for one in values])]
 
 
 def rounding(shares: list[Array], change: Array) -> Array:

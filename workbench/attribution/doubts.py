@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench import autograd
 from workbench.attribution.arguments import Question
+from workbench.attribution.precision import is_floating, range_of
 from workbench.attribution.propagation.recording import line
 from workbench.core.contribution import Contribution
 from workbench.core.dispatch import apply, enable_grad, interpreting, no_grad
@@ -34,7 +35,7 @@ def not_finite(arrays: Sequence[Array]) -> str:
     count = total = 0
     samples: set[int] = set()
     for array in arrays:
-        if array.dtype.kind != "f":
+        if not is_floating(array.dtype):
             continue
         total += array.size
         finite = np.isfinite(array)
@@ -46,6 +47,7 @@ def not_finite(arrays: Sequence[Array]) -> str:
     return (
         f"{count:,} of {total:,} attributions (of {len(samples)} of {len(arrays[0])} samples) are NaN or infinite; "
         "look at what the model gives for these samples, for the baselines, and for what lies between"
+        + range_of(*[one.dtype for one in arrays])
     )
 
 
@@ -110,7 +112,7 @@ class _Paths:
 
         def drawn(one: Any) -> Any:
             # Of all operands: where a factor happens to be 0 there is no slope, and no step.
-            if isinstance(one, Value) and one.payload.dtype.kind == "f":
+            if isinstance(one, Value) and is_floating(one.payload.dtype):
                 made = new(random.standard_normal(one.payload.shape).astype(one.payload.dtype), one._names)
                 return made.requires_grad_() if id(one) in self.sloped else made
             return 0.7 if isinstance(one, int | float) and not isinstance(one, bool) else one

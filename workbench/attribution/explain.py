@@ -9,12 +9,13 @@ from typing import Any
 
 from workbench.attribution.arguments import Question, ask
 from workbench.attribution.base import Attribution, named, warn_of
-from workbench.attribution.evaluation import Evaluation, run_rows
+from workbench.attribution.evaluation import Evaluation
 from workbench.attribution.integrated_gradients import IntegratedGradients
 from workbench.attribution.layer.base import LayerAttribution
 from workbench.attribution.layers import find_layer
 from workbench.attribution.method_settings import made_with, parted, settings_of, takes, takes_layer
 from workbench.attribution.methods import METHODS, name_of
+from workbench.attribution.model_runs import run_rows
 from workbench.attribution.modes import evaluating
 from workbench.attribution.neuron.base import NeuronAttribution
 from workbench.attribution.quadrature import METHODS as RULES
@@ -108,7 +109,7 @@ def explain(
     if scores is None:
         scores = _scores(model, question)
     result = AttributionResult(
-        method=kind.name,
+        method=kind.get_name(),
         settings=_text({**made, **chosen}, baselines, attribution),
         inputs=question.inputs[0] if question.single else question.inputs,
         attributions=attributions,

@@ -12,6 +12,7 @@ from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, GradientAttribution, total_of
 from workbench.attribution.drawing import check_count, normals, numbers_below, spreads, uniforms
 from workbench.attribution.evaluation import Evaluation
+from workbench.attribution.precision import widened
 
 __all__ = ["Draws", "GradientShap", "deltas_of_draws", "draw", "means_of_draws"]
 
@@ -160,8 +161,9 @@ class Draws:
 
 
 def _mixed(begin: Array, end: Array, alphas: Array) -> Array:
+    kind, begin, end = end.dtype, widened(begin), widened(end)
     at = alphas.astype(end.dtype).reshape(-1, *(1,) * (end.ndim - 1))
-    return np.asarray(at * end + (1 - at) * begin)
+    return np.asarray(at * end + (1 - at) * begin, kind)
 
 
 def draw(question: Question, n_samples: Any, stdevs: Any) -> Draws:
@@ -198,7 +200,9 @@ def _mean(each: Array, count: int, samples: int) -> Array:
         whole = each.reshape(samples, count, *each.shape[1:])
         return np.asarray(whole.mean(axis=1, dtype=np.float64).astype(each.dtype))
     # After an interruption: of the last sample that was begun, those draws that there are.
-    means = [each[first : first + count].mean(axis=0) for first in range(0, len(each), count)]
+    means = [
+        each[first : first + count].mean(axis=0, dtype=np.float64) for first in range(0, len(each), count)
+    ]
     missing = [np.full(each.shape[1:], np.nan)] * (samples - len(means))
     return np.stack([*means, *missing]).astype(each.dtype)
 

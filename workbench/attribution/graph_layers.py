@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.attribution.graph_turns import turning
 from workbench.graph import Graph, Node, Value
 from workbench.graph.blocks import values_in
 from workbench.graph.types import ANY, TENSOR, TensorType
@@ -58,11 +59,27 @@ class GraphLayers:
                 self.gives[".".join(path)] = left
         made = [value for node in graph.nodes for value in node.outputs]
         alone = [value.name for value in made if not paths[value.node] and self._leaves(value, ())]
-        self.offered = [*self.gives, *alone]
+        self.turning = turning(graph)
+        """What modules inside loops and branches give, by path: calls are counted when the model runs."""
+        inside = [asked for name, one in self.turning.items() for asked in one.offered(name)]
+        self.offered = [asked for name in (*self.gives, *alone) for asked in self._calls(name)] + inside
         """Names under which each of these is offered once."""
         for name, value in {**{one.name: one for one in made}, **(names or {})}.items():
             if value.node is not None:
                 self.gives.setdefault(name, [value])
+
+    @property
+    def names(self) -> list[str]:
+        """All names by which layers are found."""
+        return [*self.gives, *self.turning]
+
+    def place_inside(self, name: str, at_input: bool) -> Place | None:
+        """Return where the value of a layer inside loops is seen, as `place` does."""
+        one = self.turning[name]
+        if not at_input:
+            return _output(one.value)
+        operand = self.operand(one.nodes[0])
+        return None if len(one.nodes) > 1 or operand is None else Place(one.nodes[0], True, operand)
 
     def place(self, name: str, call: int, at_input: bool) -> Place | None:
         """Return where the value of a layer's call is seen; None if what it is given is no one value of its own."""
@@ -88,6 +105,10 @@ class GraphLayers:
         """Return which operand of a node comes from the inputs, not from what the model holds; None for several."""
         found = [at for at, one in enumerate(node.inputs) if isinstance(one, Value) and self._flows(one)]
         return found[0] if len(found) == 1 else None
+
+    def _calls(self, name: str) -> list[str]:
+        count = len(self.gives.get(name, ()))
+        return [f"{name}#{call}" for call in range(count)] if count > 1 else [name]
 
     def _leaves(self, value: Value, nodes: Collection[Node]) -> bool:
         """Say whether a tensor is read by others than the nodes that made it."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, GradientAttribution
-from workbench.attribution.evaluation import gradients_of
 from workbench.attribution.layer.base import LayerAttribution
 from workbench.attribution.layer.grad_cam import LayerGradCam
+from workbench.attribution.model_runs import gradients_of
 from workbench.attribution.propagation.rectified import Rectified
 from workbench.base.errors import DimensionError
 from workbench.core.dispatch import interpreting

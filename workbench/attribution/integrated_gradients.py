@@ -11,6 +11,7 @@ from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, GradientAttribution, tolerance_of, total_of
 from workbench.attribution.evaluation import Evaluation
 from workbench.attribution.paths import add_by_sample, along_path
+from workbench.attribution.precision import widened
 from workbench.attribution.quadrature import quadrature
 
 __all__ = ["IntegratedGradients", "integral"]
@@ -95,19 +96,19 @@ class IntegratedGradients(GradientAttribution):
         evaluation = self.evaluation(question, memory, internal_batch_size, show_progress)
         quadrature(method, n_steps)  # refuses what cannot be before the model runs
         # Before the gradients: what is there after an interruption can then be judged, too.
-        before = evaluation.at_baselines().astype(np.float64)
+        before = evaluation.at_baselines()
         after, scores = evaluation.at_inputs()
-        change = after - before
+        change = after.astype(np.float64) - before
         exact = integral(question, evaluation, n_steps, method)
         if self.multiplies_by_inputs:
             pairs = zip(question.full_baselines(), question.inputs, exact, strict=True)
-            exact = [(x.numpy() - b) * total for b, x, total in pairs]
+            exact = [(widened(x.numpy()) - widened(b)) * total for b, x, total in pairs]
         return Answer(
             [one.astype(x.payload.dtype) for one, x in zip(exact, question.inputs, strict=True)],
             scores,
             total_of(exact) - change,
             # Slopes alone need not add up.
-            tolerance_of(change) if self.multiplies_by_inputs else None,
+            tolerance_of(question, after, before, exact) if self.multiplies_by_inputs else None,
             **evaluation.state(),
         )
 

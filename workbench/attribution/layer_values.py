@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.layers import Layer
+from workbench.attribution.precision import is_floating
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dispatch import grad_enabled
 from workbench.core.value import dims_of
@@ -175,7 +176,7 @@ class Taken:
             )
         if not self.gradients or not grad_enabled():
             return value
-        if value.is_quantized or value.dtype.kind != "f":
+        if value.is_quantized or not is_floating(value.dtype.numpy):
             raise DTypeError(
                 f"{self.method}: layer {self.layer.name!r} has {value.dtype.name} values, which have no gradients; "
                 + (

@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.attribution.behind import graph_of, models_behind, modules_behind
 from workbench.attribution.graph_layers import GraphLayers, has_node
+from workbench.attribution.graph_turns import scattered
 from workbench.base.dims import near_miss
 from workbench.base.foreign import mending_module
 from workbench.fx import Node as FxNode
@@ -100,8 +101,8 @@ def find_part(method: str, forward: Forward, layer: Any) -> Layer:
 def layers_of(forward: Forward) -> list[str]:
     """Return the names by which layers of a model can be explained, in order.
 
-    Of a model that runs a graph these are the paths of modules that gave something there, and other nodes; of any
-    other, its parts, but for those that only hold others.
+    Of a model that runs a graph these are the paths of modules that gave something there, and other nodes; those inside
+    loops come last, turn by turn. Of any other these are its parts, but for those that only hold others.
 
     >>> import workbench as wb
     >>> model = wb.nn.Sequential(wb.nn.Linear(2, 3), wb.nn.ReLU()).eval()
@@ -114,15 +115,7 @@ def layers_of(forward: Forward) -> list[str]:
         if graph is None:
             found += [name for name, part in one.named_modules() if name and _runs(part)]
         else:
-            found += [
-                asked
-                for name in graph.offered
-                for asked in (
-                    [name]
-                    if len(graph.gives[name]) == 1
-                    else [f"{name}#{i}" for i in range(len(graph.gives[name]))]
-                )
-            ]
+            found += graph.offered
     return list(dict.fromkeys(found))
 
 
@@ -138,7 +131,7 @@ def first_layer_to_ask(forward: Forward) -> str | None:
     """
     names = layers_of(forward)
     parts = {name: part for root in modules_behind(forward) for name, part in root.named_modules()}
-    weights = [(name, getattr(parts.get(name), "weight", None)) for name in names]
+    weights = [(name, getattr(parts.get(name.partition("#")[0]), "weight", None)) for name in names]
     convolutions = [name for name, one in weights if isinstance(one, Tensor) and one.ndim > 2]
     return convolutions[-1] if convolutions else next(iter(names[-2:]), None)
 
@@ -154,7 +147,7 @@ def _graph_layers(model: Any) -> GraphLayers | None:
 
 def _names(model: Any, graph: GraphLayers | None) -> list[str]:
     """Return the names that layers of a module, or of what runs a graph, have."""
-    return [name for name, _ in model.named_modules()] if graph is None else list(graph.gives)
+    return [name for name, _ in model.named_modules()] if graph is None else graph.names
 
 
 def _of_module(forward: Forward, layer: str | Module, at_input: bool) -> Layer | None:
@@ -187,6 +180,11 @@ def _by_text(method: str, forward: Forward, models: Sequence[Any], layer: str, a
             f"{method}: {len(having)} models behind the function have a layer {name!r}; give the module itself"
         )
     if not having:
+        if any(graph is not None and name in scattered(graph.graph) for _, graph, _ in known):
+            raise ValueError(
+                f"{method}: layer {name!r} runs in several places of loops and branches, so that its calls have no "
+                "numbers; give one of its nodes in the graph of the model"
+            )
         near = near_miss(name, [one for _, _, names in known for one in names])
         raise ValueError(
             f"{method}: the model has no layer {name!r}"
@@ -234,6 +232,12 @@ def _by_module(method: str, forward: Forward, models: Sequence[Any], layer: Modu
 
 
 def _in_graph(method: str, graph: GraphLayers, name: str, call: int | None, at_input: bool) -> Layer:
+    if name in graph.turning:
+        # How often it runs is seen when it does.
+        inside = graph.place_inside(name, at_input)
+        if inside is None:
+            raise ValueError(_not_apart(method, name))
+        return Layer(name, inside.node, inside.at_input, call, inside.at)
     count = len(graph.gives[name])
     if count > 1 and call is None:
         raise ValueError(
@@ -244,11 +248,15 @@ def _in_graph(method: str, graph: GraphLayers, name: str, call: int | None, at_i
         raise ValueError(f"{method}: layer {name!r} runs {count} times when the model does; got call {call}")
     place = graph.place(name, call or 0, at_input)
     if place is None:
-        raise ValueError(
-            f"{method}: what layer {name!r} is given cannot be told apart in the graph of the model, as other nodes "
-            "read it as well; take what it gives, or what the layer before it gives"
-        )
+        raise ValueError(_not_apart(method, name))
     return Layer(name, place.node, place.at_input, output=place.at)
+
+
+def _not_apart(method: str, name: str) -> str:
+    return (
+        f"{method}: what layer {name!r} is given cannot be told apart in the graph of the model, as other nodes "
+        "read it as well; take what it gives, or what the layer before it gives"
+    )
 
 
 def by_name(forward: Forward, layer: Any) -> Any:

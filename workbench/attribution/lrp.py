@@ -111,7 +111,7 @@ class LRP(GradientAttribution):
             evaluation.stream(question.samples, question.part, run, "relevance")
         )
         delta = picked.astype(np.float64) - total_of(found)
-        return Answer(found, delta=delta, absorbed=absorbed_of(taken, delta, picked), **evaluation.state())
+        return Answer(found, delta=delta, absorbed=absorbed_of(taken, found, picked), **evaluation.state())
 
     def _run(self) -> Relevance:
         name = type(self).__name__

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.layer.activation import LayerActivation
+from workbench.attribution.metrics.scoring import repeated
 from workbench.core.dispatch import no_grad
 from workbench.tensor import Tensor
 
-__all__ = ["by_sample", "checked_labels", "each", "predicted", "rows_of", "strongest"]
+__all__ = ["by_sample", "checked_labels", "each", "predicted", "repeated_by_sample", "rows_of", "strongest"]
 
 Array = np.ndarray[Any, Any]
 
@@ -57,6 +58,17 @@ def rows_of(values: Any, rows: Sequence[int], samples: int) -> Any:
     if isinstance(values, tuple):
         return tuple(rows_of(one, rows, samples) for one in values)
     return values[list(rows)] if by_sample(values, samples) else values
+
+
+def repeated_by_sample(values: Any, samples: int, times: int) -> Any:
+    """Return what goes along with samples that are there `times` times in a row each.
+
+    >>> repeated_by_sample((Tensor([1.0, 2.0]), 7), 2, 2)
+    (tensor([1., 1., 2., 2.]), 7)
+    """
+    if isinstance(values, tuple):
+        return tuple(repeated_by_sample(one, samples, times) for one in values)
+    return repeated(values, times) if times > 1 and by_sample(values, samples) else values
 
 
 def predicted(model: Callable[..., Any], inputs: Any, extra: Any, samples: int) -> Array | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.attribution.arguments import Question
 from workbench.attribution.evaluation import Batch, Make
+from workbench.attribution.precision import widened
 
 __all__ = ["add_by_sample", "along_path"]
 
@@ -31,14 +32,15 @@ def along_path(question: Question, places: Array) -> Make:
 
 
 def _between(start: Array, end: Array, rows: Array, alphas: Array) -> Array:
-    # In the type of the inputs, or the model would be run in float64.
+    # In the type of the inputs, or the model would be run in float64; of 16 bits the sums are rounded once.
+    kind, start, end = end.dtype, widened(start), widened(end)
     at = alphas.astype(end.dtype).reshape(-1, *(1,) * (end.ndim - 1))
     if rows[0] == rows[-1]:  # of one sample: not copied before it is multiplied
         rows = rows[:1]
     begin = start[rows]
     found: Array = at * (end[rows] - begin)
     found += begin
-    return found
+    return found.astype(kind, copy=False)
 
 
 def add_by_sample(total: Array, values: Array, batch: Batch, weights: Array) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,12 +78,14 @@ class AttributionResult:
         )
 
     @property
-    def pairs(self) -> tuple[tuple[Tensor, Any], ...]:
-        """Each input with its attributions."""
-        if isinstance(self.inputs, tuple):
-            found = self.attributions if isinstance(self.attributions, tuple) else ()
-            return tuple(zip(self.inputs, found, strict=False))
-        return ((self.inputs, self.attributions),)
+    def pairs(self) -> tuple[tuple[Tensor | None, Tensor], ...]:
+        """Each input with its attributions; those of layers that are of no one input each with None."""
+        inputs = self.inputs if isinstance(self.inputs, tuple) else (self.inputs,)
+        several = isinstance(self.attributions, tuple | list)
+        found = tuple(_flat(self.attributions))
+        if several == isinstance(self.inputs, tuple) and len(found) == len(inputs):
+            return tuple(zip(inputs, found, strict=True))
+        return tuple((None, one) for one in found)
 
     @functools.cached_property
     def probabilities(self) -> Array | None:
@@ -146,6 +148,15 @@ class AttributionResult:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return renderer_lookup.mimebundle(self)
+
+
+def _flat(found: Any) -> Iterator[Tensor]:
+    """Yield the attributions of all inputs, or layers, of which one may have several tensors."""
+    if isinstance(found, tuple | list):
+        for one in found:
+            yield from _flat(one)
+    else:
+        yield found
 
 
 def check_class_names(names: Sequence[Any] | None, scores: Any) -> tuple[str, ...] | None:

@@ -10,19 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from workbench.attribution.asking import Ask, Shown, Target, check_ask
+from workbench.attribution.asking import Ask, Baseline, Shown, Target, check_ask
 from workbench.attribution.background import Runs, Stopped, attempt, own_copy
 from workbench.attribution.base import Attribution
+from workbench.attribution.blurring import check_width, spatial_dims, usual_width
 from workbench.attribution.checks import check_model
-from workbench.attribution.explain import explain
-from workbench.attribution.layers import find_layer, first_layer_to_ask, layers_of
-from workbench.attribution.method_settings import parted, takes, takes_layer
-from workbench.attribution.methods import METHODS, name_of
-from workbench.attribution.neuron.base import NeuronAttribution
-from workbench.attribution.of_samples import checked_labels, each, predicted, rows_of, strongest
+from workbench.attribution.layers import by_name, find_layer, first_layer_to_ask, layers_of
+from workbench.attribution.of_samples import checked_labels, each, predicted
 from workbench.attribution.quadrature import METHODS as RULES
 from workbench.attribution.result import AttributionResult
-from workbench.attribution.study_code import code_of, for_explain
+from workbench.attribution.study_answers import answer
+from workbench.attribution.study_code import code_of
+from workbench.attribution.study_methods import StudyMethod, entry_of, named_methods
 from workbench.base import events, renderer_lookup
 from workbench.base.listeners import Listeners
 from workbench.tensor import Tensor
@@ -70,7 +69,7 @@ class Study:
         tokens: Sequence[Sequence[str]] | None = None,
         baselines: Any = None,
         additional_forward_args: Any = None,
-        method: str | type[Attribution] = "integrated_gradients",
+        method: str | type[Attribution] | Attribution = "integrated_gradients",
         target: Target = "predicted",
         layer: str | None = None,
         rule: str | None = None,
@@ -90,6 +89,8 @@ class Study:
         self.models: dict[str, Callable[..., Any]] = {str(name): model for name, model in named.items()}
         self.inputs = inputs
         self.samples: int = values[0].shape[0]
+        self.pictures = tuple(one for one in values if spatial_dims(one) is not None)
+        """Those of the inputs that can be blurred."""
         self.labels = checked_labels(labels, self.samples)
         self.tokens = (
             None
@@ -106,28 +107,25 @@ class Study:
         """Why the last question has no answer; empty if it has one."""
         self.predictions: Array | None = None
         """[N]: the class that the asked model gives each sample; None until it is known, or where it has no classes."""
+        self.known_predictions: dict[str, Array | None] = {}
+        """The same by the names of the models that were asked."""
         self.given: tuple[tuple[int, ...], ...] | None = None
         """The targets of a result that a study goes on from, where they are not the predicted classes."""
         self._lock = threading.RLock()
         self._listeners: Listeners[[]] = Listeners()
         self._kept: OrderedDict[Ask, Shown] = OrderedDict()
-        self._known_predictions: dict[str, Array | None] = {}
         self._wanted: Ask | None = None
         self._runs: Runs | None = None
         self._idle = threading.Event()
         self._idle.set()
         settings = settings if rule is None else {**settings, "method": rule}
+        self.methods: Mapping[str, StudyMethod] = named_methods()
+        """What can be asked for, by name: a method of the caller's own is among it from when it was asked for."""
+        name, self.methods = self._with(method)
+        first = next(iter(self.models))
+        start: Baseline = "zeros" if baselines is None else "given"
         self.asked = self._checked(
-            Ask(
-                next(iter(self.models)),
-                _named(method),
-                tuple(settings.items()),
-                target,
-                layer,
-                other,
-                (0,),
-                "zeros" if baselines is None else "given",
-            )
+            Ask(first, name, tuple(settings.items()), target, layer, other, (0,), start), self.methods
         )
         """The question that is worked on, or was last answered."""
         if publish:
@@ -140,9 +138,12 @@ class Study:
         method, model = given.pop("method", None) or "integrated_gradients", given.pop("model", None)
         if method in RULES:
             method, given["rule"] = "integrated_gradients", method
-        method = name_of(method)
-        # A method made ready, or a layer that has no name, cannot be asked for again.
-        if model is None or method is None or not isinstance(given.get("layer"), str | None):
+        if model is None:
+            return None
+        if given.get("layer") is not None:
+            given["layer"] = by_name(model, given["layer"])
+        # A layer that has no name cannot be asked for again.
+        if not isinstance(given.get("layer"), str | None):
             return None
         given.pop("targets", None)
         study = cls(model, given.pop("inputs"), method=method, publish=False, **given)
@@ -186,7 +187,7 @@ class Study:
         Raises:
             ValueError: there is no such layer, or no method that explains by one.
         """
-        by_layer = [name for name, kind in METHODS.items() if takes_layer(kind)]
+        by_layer = [name for name, method in self.methods.items() if method.layer]
         if not by_layer:
             raise ValueError("no method here explains by a layer")
         method = self.asked.method if self.asked.method in by_layer else PREFERRED_BY_LAYER
@@ -248,31 +249,58 @@ class Study:
     def _next(self, parts: Mapping[str, Any]) -> Ask:
         given = dict(parts)
         asked = self.asked
+        methods = self.methods
         if "method" in given:
-            given["method"] = _named(given["method"])
+            given["method"], methods = self._with(given["method"])
         # What a method is set to says nothing to another.
         held = {} if given.get("method", asked.method) != asked.method else dict(asked.settings)
         held.update(given.pop("settings", {}))
         given["settings"] = tuple(held.items())
         if "samples" in given:
             given["samples"] = tuple(int(one) for one in given["samples"])
-        asked = self._checked(replace(asked, **given))
-        if asked.layer is None and takes_layer(METHODS[asked.method]):
+        asked = self._checked(replace(asked, **given), methods)
+        self.methods = methods
+        if asked.layer is None and self.methods[asked.method].layer:
             # A view asks for the method first, and for another layer when it shows which there are.
             return replace(asked, layer=first_layer_to_ask(self.models[asked.model]))
         return asked
 
-    def _checked(self, asked: Ask) -> Ask:
-        check_ask(asked, models=self.models, samples=self.samples)
+    def _with(self, method: str | type[Attribution] | Attribution) -> tuple[str, Mapping[str, StudyMethod]]:
+        """Return the name by which a method is asked for, and all that are known with it."""
+        name, entry = entry_of(method, self.methods)
+        return name, self.methods if entry is None else {**self.methods, name: entry}
+
+    def _checked(self, asked: Ask, methods: Mapping[str, StudyMethod]) -> Ask:
+        check_ask(asked, models=self.models, methods=methods, samples=self.samples)
+        method = methods[asked.method]
         if asked.layer is not None:
             # There are more names than are offered, such as that of a call: who finds it says what is wrong.
-            find_layer(METHODS[asked.method].__name__, self.models[asked.model], asked.layer)
+            find_layer(method.kind.__name__, self.models[asked.model], asked.layer)
+        first = next(iter(self.models.values()))
+        if method.function_of(first, self.models.values()) is not first and (
+            asked.other is not None or self.models[asked.model] is not first
+        ):
+            raise ValueError(
+                f"{method.title} for a function that is none of the models, explains nothing but that: make it of one "
+                "of them, or ask for another method"
+            )
         if asked.target == "true" and self.labels is None:
             raise ValueError("the true classes are not known: give labels=")
         if asked.target == "given" and self.given is None:
             raise ValueError("no targets were given; ask for 'predicted', 'true' or a class's number")
         if asked.baseline == "given" and self.baselines is None:
             raise ValueError("no baselines were given; ask for 'zeros' or 'mean', or give baselines=")
+        return self._with_blur(asked) if asked.baseline == "blurred" else asked
+
+    def _with_blur(self, asked: Ask) -> Ask:
+        """Return a question that starts from blurred pictures with a width that can be."""
+        if not self.pictures:
+            raise ValueError(
+                "no input is a picture that could be blurred: name its dims H and W, or ask for 'zeros'"
+            )
+        if asked.blur_width is None:
+            return replace(asked, blur_width=usual_width(self.pictures))
+        check_width(asked.blur_width)
         return asked
 
     # --------------------------------------------------------------------------------------------- work
@@ -290,7 +318,7 @@ class Study:
         """Show what was found for all samples before."""
         whole = replace(self.asked, samples=tuple(range(self.samples)))
         best = None if result.probabilities is None else result.probabilities.argmax(axis=1)
-        self._known_predictions[self.asked.model] = self.predictions = best
+        self.known_predictions[self.asked.model] = self.predictions = best
         if result.targets[0] and (best is None or [(int(one),) for one in best] != list(result.targets)):
             self.given = result.targets
             self.asked = replace(self.asked, target="given")
@@ -300,7 +328,7 @@ class Study:
 
     def _show(self, shown: Shown) -> None:
         self.shown = shown
-        self.predictions = self._known_predictions.get(shown.ask.model, self.predictions)
+        self.predictions = self.known_predictions.get(shown.ask.model, self.predictions)
 
     def _begin(self, asked: Ask) -> None:
         self._wanted = asked
@@ -345,108 +373,19 @@ class Study:
         def work() -> Shown:
             model = own_copy(self.models[asked.model], runs)
             self._predict(asked, model)
-            whole = self._with_neuron(asked, model)
-            found = self._explain(whole, model, runs)
-            beside, trouble = None, ""
-            if whole.other is not None:
-                beside, trouble = self._beside(whole, whole.other, runs)
-            return Shown(whole, found, tuple(range(len(asked.samples))), beside, trouble)
+            return answer(self, asked, model, runs)
 
         try:
             return attempt(f"a question about {self.title}", work)
         except Stopped:
             return None, "stopped before there was anything to show"
 
-    def _with_neuron(self, asked: Ask, model: Callable[..., Any]) -> Ask:
-        """Return a question about a neuron with one: where none was said, and one number says none, the strongest.
-
-        A view asks for the method first, and for the neuron when there is an answer.
-        """
-        kind = METHODS[asked.method]
-        if not issubclass(kind, NeuronAttribution) or asked.layer is None:
-            return asked
-        if any(name == "neuron_selector" for name, _ in asked.settings):
-            return asked
-        inputs, extra = self._rows(self.inputs, asked), self._rows(self.additional_forward_args, asked)
-        place = strongest(model, asked.layer, inputs, extra)
-        return (
-            asked if place is None else replace(asked, settings=(*asked.settings, ("neuron_selector", place)))
-        )
-
-    def _beside(self, asked: Ask, other: str, runs: Runs) -> tuple[AttributionResult | None, str]:
-        # The same classes as the first: two answers to two questions cannot be compared.
-        fixed = replace(asked, model=other)
-        return attempt(
-            f"a question about {other}",
-            lambda: self._explain(fixed, own_copy(self.models[other], runs), runs, self.targets_of(asked)),
-        )
-
-    def _explain(
-        self, asked: Ask, model: Callable[..., Any], runs: Runs, targets: Any = None
-    ) -> AttributionResult:
-        kind: Any = METHODS[asked.method]
-        if takes_layer(kind) and asked.layer is None:
-            raise ValueError(f"{kind.name} explains by a layer, and none can be seen in this model")
-        baselines = self.baselines_of(asked)
-        settings = {name: self._rows(value, asked) for name, value in asked.settings}
-        made, settings = parted(kind, settings)
-        method = kind(model, asked.layer, **made) if takes_layer(kind) else kind(model, **made)
-        with runs.of(method):
-            found = explain(
-                model,
-                self._rows(self.inputs, asked),
-                self.targets_of(asked) if targets is None else targets,
-                method,
-                baselines=self._rows(baselines, asked),
-                additional_forward_args=self._rows(self.additional_forward_args, asked),
-                class_names=self.class_names,
-                title=self.title,
-                publish=False,
-                **for_explain(settings.items()),
-            )
-        text = found.settings
-        if "baseline" in text and asked.baseline == "mean":
-            text = {**text, "baseline": "mean of the samples"}
-        # It would keep the copy of the model alive.
-        return replace(found, asked=None, settings=text)
-
-    def baselines_of(self, asked: Ask) -> Any:
-        """Return from where the method starts; None for zeros, or where it starts nowhere."""
-        if asked.baseline == "zeros" or not takes(METHODS[asked.method], "baselines"):
-            return None
-        if asked.baseline == "given":
-            return self.baselines
-        inputs = self.inputs if isinstance(self.inputs, tuple) else (self.inputs,)
-        means = tuple(one.mean(0, keepdim=True) for one in inputs)
-        return means if isinstance(self.inputs, tuple) else means[0]
-
-    def targets_of(self, asked: Ask) -> Any:
-        """Return what is explained of the asked samples; None where a sample has one number only."""
-        if isinstance(asked.target, int):
-            return asked.target
-        if asked.target == "given":
-            assert self.given is not None  # checked when it was asked
-            return [
-                self.given[one] if len(self.given[one]) > 1 else self.given[one][0] for one in asked.samples
-            ]
-        chosen = self.labels if asked.target == "true" else self._known_predictions.get(asked.model)
-        # Without classes there is one number a sample, and no target.
-        return None if chosen is None else [int(chosen[one]) for one in asked.samples]
-
-    def _rows(self, values: Any, asked: Ask) -> Any:
-        return rows_of(values, asked.samples, self.samples)
-
     def _predict(self, asked: Ask, model: Callable[..., Any]) -> None:
         """Find out which class the model gives each sample."""
-        if asked.model in self._known_predictions:
+        if asked.model in self.known_predictions:
             return
-        self._known_predictions[asked.model] = predicted(
+        self.known_predictions[asked.model] = predicted(
             model, self.inputs, self.additional_forward_args, self.samples
         )
         with self._lock:
-            self.predictions = self._known_predictions[asked.model]
-
-
-def _named(method: str | type[Attribution]) -> str:
-    """Return the name of a method that is given by it or by its class; of an unknown one what it is called."""
-    return name_of(method) or str(getattr(method, "__name__", method))
+            self.predictions = self.known_predictions[asked.model]

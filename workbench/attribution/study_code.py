@@ -2,61 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from workbench.attribution.asking import Ask
-from workbench.attribution.method_settings import takes_layer
+from workbench.attribution.blurring import spatial_dims
 from workbench.attribution.methods import METHODS
 from workbench.attribution.of_samples import by_sample
+from workbench.attribution.study_answers import for_explain, targets_of
 from workbench.attribution.wording import with_own, written
 
 if TYPE_CHECKING:
     from workbench.attribution.study import Study
 
-__all__ = ["code_of", "for_explain"]
+__all__ = ["code_of"]
 
 
 def code_of(study: Study, asked: Ask) -> str:
     """Return the call of `explain` that answers a question; with another model beside, a dict of both answers."""
-    model = "model" if len(study.models) == 1 else f"models[{asked.model!r}]"
-    parts = [model if asked.other is None else "models[name]", _part("inputs", study.inputs, study, asked)]
+    named = "models[name]" if asked.other is not None else f"models[{asked.model!r}]"
+    model = "model" if len(study.models) == 1 else named
+    parts = [model, _part("inputs", study.inputs, study, asked)]
     # The other model is asked about the classes of the first.
     if asked.target != "predicted" or asked.other is not None:
-        parts.append(f"{study.targets_of(asked)!r}")
-    parts.append(f"method={asked.method!r}")
-    if asked.layer is not None and takes_layer(METHODS[asked.method]):
+        parts.append(f"{targets_of(study, asked)!r}")
+    method = study.methods[asked.method]
+    parts.append(f"method={_method(study, asked, model)}")
+    if asked.layer is not None and method.layer:
         parts.append(f"layer={asked.layer!r}")
-    given = {
-        **for_explain(asked.settings),
-        "baselines": study.baselines_of(asked),
-        "additional_forward_args": study.additional_forward_args,
-    }
-    parts += [
-        f"{name}={_part(name, value, study, asked)}" for name, value in given.items() if value is not None
-    ]
+    given = {name: value for name, value in for_explain(asked.settings).items() if value is not None}
+    parts += [f"{name}={_part(name, value, study, asked)}" for name, value in given.items()]
+    own = given if asked.method in METHODS else {"method": method.ready or method.kind, **given}
+    if asked.baseline != "zeros" and method.takes("baselines"):
+        parts.append(f"baselines={_baselines(study, asked)}")
+        own |= {"baselines": study.baselines} if asked.baseline == "given" else {}
+    extra = study.additional_forward_args
+    if extra is not None:
+        parts.append(f"additional_forward_args={_part('additional_forward_args', extra, study, asked)}")
+        own["additional_forward_args"] = extra
     call = f"wb.attribution.explain({', '.join(parts)})"
     code = call if asked.other is None else f"{{name: {call} for name in {[asked.model, asked.other]!r}}}"
-    # The mean is written by the inputs.
-    own = {name: value for name, value in given.items() if name != "baselines" or asked.baseline == "given"}
     return with_own(code, own)
 
 
-def for_explain(settings: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return settings as `explain` takes them: what some methods call their method is a rule there.
-
-    >>> for_explain([("method", "riemann_left"), ("n_steps", 20)])
-    {'rule': 'riemann_left', 'n_steps': 20}
-    """
-    return {"rule" if name == "method" else name: value for name, value in settings}
+def _method(study: Study, asked: Ask, model: str) -> str:
+    """Return Python for the method: its name, or a variable; made ready for one of several models, of the asked one."""
+    if asked.method in METHODS:
+        return repr(asked.method)
+    ready = study.methods[asked.method].ready
+    of_models = ready is not None and ready.forward_func in study.models.values()
+    return f"method.on({model})" if of_models and len(study.models) > 1 else "method"
 
 
 def _part(name: str, value: Any, study: Study, asked: Ask) -> str:
     """Return Python for what is given to `explain`: of tensors with an entry for each sample those of the asked."""
-    if name == "baselines" and asked.baseline == "mean":
-        mean = "{}.mean(0, keepdim=True)"
-        several = isinstance(study.inputs, tuple)
-        return f"tuple({mean.format('one')} for one in inputs)" if several else mean.format("inputs")
     samples = list(asked.samples)
     which = f"[{samples[0]}:{samples[0] + 1}]" if len(samples) == 1 else f"[{samples!r}]"
     of_samples = [by_sample(one, study.samples) for one in (value if isinstance(value, tuple) else (value,))]
@@ -67,4 +65,23 @@ def _part(name: str, value: Any, study: Study, asked: Ask) -> str:
     if all(of_samples):
         return f"tuple(one{which} for one in {name})"
     parts = [f"{name}[{at}]{which if one else ''}" for at, one in enumerate(of_samples)]
+    return f"({', '.join(parts)},)"
+
+
+def _baselines(study: Study, asked: Ask) -> str:
+    """Return Python for from where a method starts that does not start from zeros."""
+    if asked.baseline == "given":
+        return _part("baselines", study.baselines, study, asked)
+    several = isinstance(study.inputs, tuple)
+    if asked.baseline == "mean":
+        mean = "{}.mean(0, keepdim=True)"
+        return f"tuple({mean.format('one')} for one in inputs)" if several else mean.format("inputs")
+    if not several:
+        return f"wb.attribution.blurred({_part('inputs', study.inputs, study, asked)}, {asked.blur_width!r})"
+    parts = [
+        "0"
+        if spatial_dims(one) is None
+        else f"wb.attribution.blurred({_part(f'inputs[{at}]', one, study, asked)}, {asked.blur_width!r})"
+        for at, one in enumerate(study.inputs)
+    ]
     return f"({', '.join(parts)},)"

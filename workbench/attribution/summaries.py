@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.attribution.precision import is_floating
 from workbench.base.errors import DimensionError
 from workbench.core.value import new
 from workbench.tensor import Tensor
@@ -73,7 +74,7 @@ class Stat:
     def _tensor(self, moments: Moments, array: Array, whole: bool = False) -> Tensor:
         """Return a number a place, in the type of what was seen where that is one of floats, or `whole`."""
         seen = moments.least.dtype
-        return new(np.asarray(array, seen if whole or seen.kind == "f" else np.float64), moments.names)
+        return new(np.asarray(array, seen if whole or is_floating(seen) else np.float64), moments.names)
 
 
 class Count(Stat):

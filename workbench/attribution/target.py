@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from workbench.attribution.precision import is_floating
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.base.foreign import is_foreign, told
 from workbench.core.value import dims_of
@@ -88,7 +89,7 @@ def check_output(output: Any, rows: Array, method: str, gradients: bool = True) 
     """Raise where `output` does not hold numbers for each of `rows`, floating point if there are to be `gradients`."""
     if not isinstance(output, Tensor):
         raise TypeError(f"{method}: the model must return a tensor, it returned {told(output)}")
-    if gradients and (output.is_quantized or output.dtype.kind != "f"):
+    if gradients and (output.is_quantized or not is_floating(output.dtype.numpy)):
         raise DTypeError(
             f"{method}: the model's output is {output.dtype.name}, which has no gradients; explain its scores"
         )

@@ -103,6 +103,7 @@ class BoardModel(ViewModel):
         return BoardRow(
             method=row.method,
             title=row.title,
+            made=row.made[:LONGEST],
             standing=row.standing,
             trouble=row.trouble[: 3 * LONGEST],
             attribution_buffer=buffer,

@@ -8,12 +8,9 @@ from typing import Any
 
 from workbench.attribution import AttributionResult
 from workbench.attribution.asking import Ask, Shown
-from workbench.attribution.method_settings import label_of, settings_of
-from workbench.attribution.methods import METHODS
 from workbench.attribution.study import Study
 from workbench.live.messages import (
     AskEvent,
-    ClassScore,
     Head,
     HeatmapPart,
     HeatmapState,
@@ -27,14 +24,12 @@ from workbench.live.model import Refused, Snapshot, ViewModel
 from workbench.live.renderers import renderers
 from workbench.tensor import Tensor
 from workbench.widgets.base import ViewWidget
-from workbench.widgets.heatmap_controls import controls_of, other_of, work_of
+from workbench.widgets.heatmap_answer import classes_of, names_of_layers, told_of, why_alone
+from workbench.widgets.heatmap_controls import BLUR_WIDTH, controls_of, other_of, work_of
 from workbench.widgets.heatmap_parts import LONGEST, drawn_part
 from workbench.widgets.heatmap_strip import MOST_SAMPLES, strip_of
 
 __all__ = ["HeatmapModel", "HeatmapWidget", "attribution", "heatmap", "model_of_study"]
-
-MOST_CLASSES = 10
-"""Most classes whose probabilities are shown."""
 
 MOST_AVERAGED = 512
 """Of more points than this the mean is that of the first ones."""
@@ -129,26 +124,16 @@ class HeatmapModel(ViewModel):
             kind="heatmap",
             head=self._head(result),
             parts=parts,
-            method="" if result is None else result.method,
-            settings=[]
-            if result is None
-            else [
-                [name, value[:LONGEST], label_of(name)[:LONGEST]] for name, value in result.settings.items()
-            ],
-            target="" if result is None else _target_name(result, rows)[:LONGEST],
-            target_index=None if result is None else _target_index(result, rows),
-            **self._classes(result, rows, samples),
-            delta=None if result is None else _worst(result.delta, rows),
-            tolerance=None if result is None else _worst(result.tolerance, rows),
-            seconds=0.0 if result is None else result.seconds,
+            **told_of(result, rows),
+            **classes_of(result, rows, study, samples),
             sample=samples[0],
             samples=self._count(),
             averaged=len(samples) if len(samples) > 1 else 0,
             averaged_samples=[]
             if strip is None or len(samples) < 2
             else [one.index for one in strip.samples if one.index in set(samples)],
-            note="" if result is None else _note(result),
             controls=None if study is None else controls_of(study),
+            alone="" if self._result is None or study is not None else why_alone(self._result),
             work=None if study is None else work_of(study),
             other=None if shown is None or study is None else other_of(shown),
             refusal=self._refused(),
@@ -175,6 +160,7 @@ class HeatmapModel(ViewModel):
 
     def _parts(self, shown: Shown | None, buffers: list[bytes]) -> list[HeatmapPart]:
         study = self._study
+        inputs: list[Tensor | None]
         if shown is not None:
             inputs = [one for one, _ in shown.result.pairs]
             rows = shown.rows
@@ -185,35 +171,22 @@ class HeatmapModel(ViewModel):
         tokens = None
         if study is not None and study.tokens is not None and (shown is None or len(shown.rows) == 1):
             tokens = study.tokens[self._sample if shown is None else shown.ask.samples[0]]
+        names = [""] if len(inputs) == 1 else [f"input {at}" for at in range(len(inputs))]
+        if shown is not None and None in inputs:
+            names = names_of_layers(shown.result)
         return [
             drawn_part(
                 value,
                 rows,
                 None if shown is None else (shown.result.pairs[at][1], rows),
                 None if shown is None or shown.beside is None else shown.beside.pairs[at][1],
-                name=f"input {at}" if len(inputs) > 1 else "",
+                name=names[at],
                 # Words are those of the first input.
                 tokens=tokens if at == 0 else None,
                 buffers=buffers,
             )
             for at, value in enumerate(inputs)
         ]
-
-    def _classes(self, result: AttributionResult | None, rows: Any, samples: Any) -> dict[str, Any]:
-        """Return what the model predicts and what is true, of one sample."""
-        study = self._study
-        truth = None
-        if study is not None and study.labels is not None and len(samples) == 1:
-            truth = int(study.labels[samples[0]])
-        scores = [] if result is None or len(samples) > 1 else result.scored(rows[0], MOST_CLASSES)
-        return {
-            "predictions": [
-                ClassScore(result.class_name(index)[:LONGEST], probability, index)  # type: ignore[union-attr]
-                for index, probability in scores
-            ],
-            "truth": None if truth is None or study is None else study.class_name(truth)[:LONGEST],
-            "wrong": bool(truth is not None and scores and scores[0][0] != truth),
-        }
 
     def _samples(self, buffers: list[bytes]) -> HeatmapStrip | None:
         study = self._study
@@ -283,16 +256,17 @@ class HeatmapModel(ViewModel):
             self.sample = event.index
             return
         if study is None:
-            raise Refused(
-                "this result does not say what was asked: run wb.attribution.explain(model, inputs) again"
-            )
+            assert self._result is not None  # a model draws one or the other
+            raise Refused(why_alone(self._result))
         match event:
             case StopEvent():
                 study.stop()
             case SettingEvent(name="baseline", value=value):
                 study.ask(baseline=value)
+            case SettingEvent(name=BLUR_WIDTH.name, value=value):
+                study.ask(blur_width=BLUR_WIDTH.parse(value))
             case SettingEvent(name=name, value=value):
-                settings = {one.name: one for one in settings_of(METHODS[study.asked.method])}
+                settings = {one.name: one for one in study.methods[study.asked.method].settings}
                 if name not in settings:
                     raise Refused(f"there is no setting {name!r}; there are {', '.join(settings) or 'none'}")
                 study.ask(settings={name: settings[name].parse(value)})
@@ -349,33 +323,6 @@ def _no_sample(count: int, index: int) -> str:
     if count == 1:
         return f"there is one sample, number 0; there is no sample {index}"
     return f"the samples are 0 to {count - 1:,}; there is no sample {index}"
-
-
-def _worst(values: Tensor | None, rows: tuple[int, ...]) -> float | None:
-    """Return the value of greatest size."""
-    return None if values is None else max((float(values.numpy()[row]) for row in rows), key=abs)
-
-
-def _target_name(result: AttributionResult, rows: tuple[int, ...]) -> str:
-    names = dict.fromkeys(result.target_name(row) for row in rows)
-    few = list(names)[:3]
-    return ", ".join(few) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _target_index(result: AttributionResult, rows: tuple[int, ...]) -> int | None:
-    found = {result.targets[row] for row in rows}
-    (first, *others) = found
-    return first[0] if not others and len(first) == 1 else None
-
-
-def _note(result: AttributionResult) -> str:
-    said = (
-        [f"stopped after {result.progress:.0%} of its rows: this is of those alone"]
-        if result.interrupted
-        else []
-    )
-    lost = "" if result.absorbed is None else result.absorbed.trouble()
-    return "; ".join(filter(None, [*said, *result.doubts, lost]))[:1000]
 
 
 def model_of_study(study: Study) -> HeatmapModel:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import get_args
 
 from workbench.attribution.asking import Baseline, Shown
-from workbench.attribution.base import Attribution
-from workbench.attribution.method_settings import Setting, offered, settings_of, takes, takes_layer
-from workbench.attribution.methods import METHODS
+from workbench.attribution.method_settings import Setting
 from workbench.attribution.study import Study
+from workbench.attribution.study_methods import StudyMethod
 from workbench.live.messages import (
     HeatmapControls,
     HeatmapMethod,
@@ -16,9 +15,9 @@ from workbench.live.messages import (
     HeatmapSetting,
     HeatmapWork,
 )
-from workbench.tensor import Tensor
+from workbench.widgets.heatmap_answer import worst
 
-__all__ = ["controls_of", "other_of", "work_of"]
+__all__ = ["BLUR_WIDTH", "controls_of", "other_of", "work_of"]
 
 LONGEST = 200
 """Most characters of a text that travel."""
@@ -26,20 +25,21 @@ LONGEST = 200
 MOST_LAYERS = 500
 """Most layers that are offered."""
 
+BLUR_WIDTH = Setting("blur_width", "number", None)
+"""How wide pictures are blurred where a method starts from blurred ones: set of the question, not of the method."""
+
 
 def controls_of(study: Study) -> HeatmapControls:
     """Return what can be asked, and what is asked now."""
     asked = study.asked
-    kind = METHODS[asked.method]
+    method = study.methods[asked.method]
     given = dict(asked.settings)
     return HeatmapControls(
         models=[name[:LONGEST] for name in study.models],
         model=asked.model,
         other=asked.other,
         methods=[
-            HeatmapMethod(name, kind.name, takes_layer(kind))
-            for name, kind in METHODS.items()
-            if offered(kind)
+            HeatmapMethod(name, one.title, one.layer) for name, one in study.methods.items() if one.offered
         ],
         method=asked.method,
         settings=[
@@ -51,16 +51,17 @@ def controls_of(study: Study) -> HeatmapControls:
                 one.label,
                 one.meaning,
             )
-            for one in settings_of(kind)
+            for one in method.settings
             if one.kind != "other"
         ]
-        + _baseline(study, kind),
+        + _baseline(study, method),
         layers=study.layers()[:MOST_LAYERS],
         layer=asked.layer,
         target=str(asked.target),
         targets=["predicted"]
         + (["true"] if study.labels is not None else [])
         + (["given"] if study.given is not None else []),
+        made=method.made[:LONGEST],
     )
 
 
@@ -70,13 +71,20 @@ def _choices(setting: Setting, value: object) -> list[str]:
     return [*own, *setting.choices] if setting.choices else []
 
 
-def _baseline(study: Study, kind: type[Attribution]) -> list[HeatmapSetting]:
-    """Return the choice of a baseline, of a method that starts from one."""
-    if not takes(kind, "baselines"):
+def _baseline(study: Study, method: StudyMethod) -> list[HeatmapSetting]:
+    """Return the choice of a baseline, of a method that starts from one, and how wide pictures are blurred for it."""
+    if not method.takes("baselines"):
         return []
-    choices = [one for one in get_args(Baseline) if one != "given" or study.baselines is not None]
-    meaning = "What the input is compared with: zeros, or the mean of all samples."
-    return [HeatmapSetting("baseline", "choice", study.asked.baseline, choices, "baseline", meaning)]
+    there = {"given": study.baselines is not None, "blurred": bool(study.pictures)}
+    choices = [one for one in get_args(Baseline) if there.get(one, True)]
+    blur = ", or each picture blurred" if study.pictures else ""
+    meaning = f"What the input is compared with: zeros, the mean of all samples{blur}."
+    baseline = HeatmapSetting("baseline", "choice", study.asked.baseline, choices, "baseline", meaning)
+    if study.asked.baseline != "blurred":
+        return [baseline]
+    width = BLUR_WIDTH.typed(study.asked.blur_width)
+    meaning = "Standard deviation of the blur: the wider, the less of the picture is left in its baseline."
+    return [baseline, HeatmapSetting(BLUR_WIDTH.name, BLUR_WIDTH.kind, width, [], "blur, pixels", meaning)]
 
 
 def work_of(study: Study) -> HeatmapWork | None:
@@ -86,7 +94,7 @@ def work_of(study: Study) -> HeatmapWork | None:
         return None
     asked = study.asked
     samples = len(asked.samples)
-    what = f"{METHODS[asked.method].name} of " + (
+    what = f"{study.methods[asked.method].title} of " + (
         f"{samples} samples" if samples > 1 else f"sample {asked.samples[0]}"
     )
     return HeatmapWork(what[:LONGEST], runs.rows, runs.total, runs.seconds)
@@ -100,11 +108,7 @@ def other_of(shown: Shown) -> HeatmapOther | None:
     return HeatmapOther(
         name=shown.ask.other,
         trouble=shown.beside_failure[:1000],
-        delta=None if result is None else _worst(result.delta),
-        tolerance=None if result is None else _worst(result.tolerance),
+        delta=None if result is None else worst(result.delta, range(len(result))),
+        tolerance=None if result is None else worst(result.tolerance, range(len(result))),
         seconds=None if result is None else result.seconds,
     )
-
-
-def _worst(values: Tensor | None) -> float | None:
-    return None if values is None else float(max(values.numpy().tolist(), key=abs))

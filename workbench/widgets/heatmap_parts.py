@@ -92,7 +92,7 @@ def _refused(value: Tensor, words: str) -> DimensionError:
 
 
 def drawn_part(
-    value: Tensor,
+    value: Tensor | None,
     rows: Sequence[int],
     found: tuple[Tensor, Sequence[int]] | None,
     other: Tensor | None,
@@ -104,9 +104,11 @@ def drawn_part(
     """Return the samples `rows` of `value` as one part, their mean where there are several; its arrays go to `buffers`.
 
     `found` are attributions and in which of their rows those samples stand; `other` those of another model, which has
-    these samples alone.
+    these samples alone. Without a `value`, which is of a layer, the attributions are drawn alone.
     """
     attribution = None if found is None else found[0]
+    if value is None:
+        return _without_input(attribution, found[1], other, name, buffers)  # type: ignore[arg-type,index]
     fits = attribution is None or attribution.shape[1:] == value.shape[1:]
     if not fits and not _spatial(value, attribution):
         return _without_input(attribution, found[1], other, name, buffers)  # type: ignore[arg-type,index]
@@ -188,12 +190,14 @@ def _heat(attribution: Tensor, rows: Sequence[int], layout: Layout, fits: bool) 
     return stretched(coarse, layout.rows.size, layout.columns.size)
 
 
-def heat_of(value: Tensor, attribution: Tensor, row: int) -> Array:
+def heat_of(value: Tensor | None, attribution: Tensor, row: int) -> Array:
     """Return the heatmap [rows, columns] of one sample.
 
     Raises:
         DimensionError: as `layout_of`.
     """
+    if value is None:
+        value = attribution
     fits = attribution.shape[1:] == value.shape[1:]
     drawn = value if fits or _spatial(value, attribution) else attribution
     return _heat(attribution, [row], layout_of(drawn), fits or drawn is attribution)

@@ -254,6 +254,8 @@ export interface HeatmapControls {
   readonly target: string;
   /** Which there are of `predicted`, `true` and `given`. */
   readonly targets: readonly string[];
+  /** Of a method that is made ready, what it was made with, which is not set here; empty for others. */
+  readonly made: string;
 }
 
 /** A question that is worked on; the picture is the last answer. */
@@ -328,8 +330,10 @@ export interface HeatmapState {
   readonly averaged_samples: readonly number[];
   /** What else must be known to read it; mostly empty. */
   readonly note: string;
-  /** None where it is not known what was asked, so that nothing else can be. */
+  /** None where nothing else can be asked. */
   readonly controls: HeatmapControls | null;
+  /** Why nothing else can be asked; empty where it can. */
+  readonly alone: string;
   readonly work: HeatmapWork | null;
   readonly other: HeatmapOther | null;
   readonly refusal: Refusal | null;
@@ -358,6 +362,8 @@ export interface BoardCell {
 export interface BoardRow {
   readonly method: string;
   readonly title: string;
+  /** Of a method that is made ready, what it was made with; empty for others. */
+  readonly made: string;
   readonly standing: 'waiting' | 'running' | 'done' | 'refused' | 'stopped';
   readonly trouble: string;
   /** float32 [height, width] of the first sample */

@@ -12,6 +12,7 @@ function row(method: string, value: number | null): BoardRow {
   return {
     method,
     title: method,
+    made: '',
     standing: 'done',
     trouble: '',
     attribution_buffer: null,

@@ -148,6 +148,23 @@ def test_settings_are_called_by_words_and_tell_their_names_in_python(harness: Ha
     expect(root.get_by_title("How many points. In Python: n_steps")).to_be_visible()
 
 
+def test_a_method_made_ready_says_what_is_not_set_here(harness: Harness) -> None:
+    root = harness.open("heatmap", "ready")
+    expect(root.get_by_test_id("wb-ask-method")).to_have_value("Noise Tunnel")
+    made = root.get_by_test_id("wb-made")
+    expect(made).to_have_text("made ready: Integrated Gradients · times inputs False")
+    expect(made).to_have_attribute("title", re.compile("made ready in Python, where this is set"))
+    root.get_by_test_id("wb-ask-method").select_option("saliency")
+    root.get_by_test_id("wb-set-n_steps").fill("20")
+    root.get_by_test_id("wb-set-n_steps").press("Enter")
+    harness.settle()
+    assert harness.events() == [
+        {**NOTHING, "method": "saliency"},
+        {"type": "setting", "name": "n_steps", "value": "20"},
+    ]
+    harness.picture("heatmap-ready")
+
+
 def test_the_samples_whose_mean_is_shown_are_marked(harness: Harness) -> None:
     root = harness.open("heatmap", "mean")
     marked = root.locator("[data-testid=wb-strip] [data-averaged]")
@@ -161,6 +178,7 @@ def test_a_result_that_cannot_be_asked_offers_nothing_to_ask(harness: Harness) -
     expect(root.get_by_test_id("wb-score")).to_have_count(0)
     expect(root.locator("select[data-testid^=wb-ask]")).to_have_count(0)
     expect(root.get_by_test_id("wb-settings")).to_contain_text("steps50")
+    expect(root.get_by_test_id("wb-alone")).to_have_text("This result does not say what was asked.")
 
 
 def test_work_shows_rate_and_time_left_and_is_stopped(harness: Harness) -> None:
@@ -214,6 +232,26 @@ def test_a_refusal_is_read_and_the_picture_stays(harness: Harness) -> None:
     expect(root.get_by_test_id("wb-refusal")).to_be_hidden()
 
 
+def test_a_refusal_is_said_once_where_one_asked(harness: Harness) -> None:
+    root = harness.open("heatmap", "asked")
+    reason = "n_steps is a whole number; got 'many'"
+    harness.do(f"answer = () => Promise.resolve({{accepted: false, reason: {json.dumps(reason)}}})")
+    root.get_by_test_id("wb-set-n_steps").fill("many")
+    root.get_by_test_id("wb-set-n_steps").press("Enter")
+    harness.settle()
+    expect(root.get_by_text(reason)).to_have_count(1)
+    expect(root.get_by_test_id("wb-refusal")).to_contain_text(reason)
+    # The state that comes has the reason, too.
+    harness.do("patch(argument)", {"refusal": {"request": "setting", "reason": reason}})
+    expect(root.get_by_text(reason)).to_have_count(1)
+    harness.do("answer = () => Promise.resolve({accepted: true, reason: ''})")
+    harness.do("patch(argument)", {"refusal": None})
+    root.get_by_test_id("wb-set-n_steps").fill("60")
+    root.get_by_test_id("wb-set-n_steps").press("Enter")
+    harness.settle()
+    expect(root.get_by_test_id("wb-refusal")).to_be_hidden()
+
+
 def test_after_a_restart_the_last_picture_is_there(harness: Harness) -> None:
     root = harness.open("heatmap", "asked")
     harness.do("setStatus({ kind: 'disconnected', reason: 'kernel restarted' })")
@@ -245,6 +283,22 @@ def test_a_word_is_read_by_pointer_and_by_keys(harness: Harness) -> None:
     harness.page.keyboard.press("ArrowRight")
     expect(readout).to_contain_text("“,” · T 4")
     harness.picture("heatmap-text")
+
+
+def test_a_text_of_thousands_of_words_scrolls_in_its_own_place(harness: Harness) -> None:
+    root = harness.open("heatmap", "novel")
+    text = root.get_by_test_id("wb-heat-map")
+    expect(text.locator("[data-token]")).to_have_count(5000)
+    assert text.evaluate("one => one.clientHeight < 500 && one.scrollHeight > 2000")
+    text.focus()
+    harness.page.keyboard.press("End")
+    expect(text.locator("[data-cursor]")).to_have_attribute("data-token", "4999")
+    expect(text.locator("[data-token='4999']")).to_be_in_viewport()
+    assert text.evaluate("one => one.scrollTop > 1000")
+    before = text.locator("[data-token='7']").get_attribute("style")
+    root.get_by_test_id("wb-sign").get_by_text("positive").click()
+    expect(text.locator("[data-token='7']")).not_to_have_attribute("style", str(before))
+    harness.picture("heatmap-novel")
 
 
 def test_lines_and_several_inputs_are_read(harness: Harness) -> None:
@@ -312,6 +366,19 @@ def test_a_narrow_board_keeps_its_methods_in_sight(harness: Harness) -> None:
     assert abs(name["x"] - left["x"]) <= 1, "beside the last column, too"
     assert last["x"] + last["width"] <= left["x"] + left["width"] + 1
     harness.picture("heatmap-board-narrow")
+
+
+def test_rows_of_numbers_can_be_seen_on_a_board_and_rows_of_one_method_be_told_apart(
+    harness: Harness,
+) -> None:
+    root = harness.open("heatmap", "flat board")
+    for canvas in root.get_by_test_id("wb-board").locator("canvas").all():
+        box = canvas.bounding_box()
+        assert box is not None and box["height"] >= 16
+    rows = root.get_by_test_id("wb-board-row")
+    expect(rows.nth(1)).to_contain_text("made ready: times inputs False")
+    expect(rows.nth(0)).not_to_contain_text("made ready")
+    harness.picture("board-flat")
 
 
 def test_the_board_sorts_in_the_page_and_opens_a_row(harness: Harness) -> None:

@@ -8,9 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from workbench.attribution.base import Attribution
-from workbench.attribution.evaluation import Batch, Evaluation, Make, gradients_for
+from workbench.attribution.evaluation import Batch, Evaluation, Make
 from workbench.attribution.layer_values import Taken, run_layers
 from workbench.attribution.layers import Layer, by_name, find_layer
+from workbench.attribution.model_runs import gradients_for
+from workbench.attribution.precision import is_floating
 from workbench.attribution.target import select
 from workbench.core.dispatch import enable_grad, no_grad
 from workbench.nn import Module
@@ -134,7 +136,7 @@ class LayerRuns:
         taken = [Taken(method, layer, len(rows), gradients, apart) for layer in self.layers]
         inputs = question.tensors(values)
         if gradients and at_input:
-            inputs = [one.requires_grad_() if one.dtype.kind == "f" else one for one in inputs]
+            inputs = [one.requires_grad_() if is_floating(one.dtype.numpy) else one for one in inputs]
         arguments = [*inputs, *question.arguments(rows)]
         output = run_layers(method, self.evaluation.forward, arguments, self.layers, taken)
         self.counts = tuple(len(one.values) for one in taken)

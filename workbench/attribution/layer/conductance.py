@@ -12,6 +12,7 @@ from workbench.attribution.base import Answer, GradientAttribution, tolerance_of
 from workbench.attribution.evaluation import Batch
 from workbench.attribution.layer.base import LayerAttribution, LayerRuns, check_no_keywords
 from workbench.attribution.paths import along_path
+from workbench.attribution.precision import widened
 from workbench.attribution.quadrature import quadrature
 
 __all__ = ["LayerConductance"]
@@ -90,16 +91,16 @@ class LayerConductance(LayerAttribution, GradientAttribution):
         evaluation = self.evaluation(question, memory, internal_batch_size, show_progress)
         runs = LayerRuns(evaluation, self.layers(attribute_to_layer_input))
         _, places = quadrature(method, n_steps + 1)
-        before = evaluation.at_baselines().astype(np.float64)
+        before = evaluation.at_baselines()
         after, scores = evaluation.at_inputs()
-        change = after - before
+        change = after.astype(np.float64) - before
         rows = runs.gradients(question.samples * len(places), along_path(question, places))
         sums, types = _changes_times_gradients(rows, question.samples)
         return Answer(
             [one.astype(kind) for one, kind in zip(sums, types, strict=True)],
             scores,
             total_of(sums) - change,
-            tolerance_of(change),
+            tolerance_of(question, after, before, sums),
             names=runs.names,
             groups=runs.counts if self.listed else None,
             **evaluation.state(),
@@ -117,6 +118,7 @@ def _changes_times_gradients(batches: Iterator[Batch], samples: int) -> tuple[li
         if not sums:
             sums = [np.zeros((samples, *one.shape[1:])) for one in values]
             types = [one.dtype for one in values]
+        gradients, values = ([widened(one) for one in several] for several in (gradients, values))
         if last is not None and last[0] == batch.rows[0]:
             for total, gradient, old, new in zip(sums, last[1], last[2], values, strict=True):
                 total[last[0]] += gradient * (new[0] - old)

@@ -13,6 +13,7 @@ from workbench.attribution.deep_lift import (
     Custom,
     DeepLift,
     DeepLiftShap,
+    ends_of,
     made_of,
     means_of,
     paired,
@@ -104,6 +105,7 @@ class LayerDeepLift(LayerAttribution, GradientAttribution):
         layer = self.layers(attribute_to_layer_input)[0]
         count, make = paired(question, self.kind.draws_baselines)
         names: list[tuple[Any, ...]] = []
+        kinds: list[Any] = []
 
         def run(values: Sequence[Array], rows: Array) -> list[Array]:
             tapped = Tapped(question.method, self.forward, layer)
@@ -113,15 +115,16 @@ class LayerDeepLift(LayerAttribution, GradientAttribution):
             names[:] = [one.names for one in here]
             given = [[new(one, value._names) for one, value in zip(found, here, strict=True)], here, there]
             shares = made_of(given, custom_attribution_func, self.multiplies_by_inputs)
-            return [*shares, after.astype(np.float64) - before]
+            kinds[:] = [one.payload.dtype for one in here]
+            return [*shares, *ends_of(after, before, shares, [one.payload for one in here])]
 
         batches = evaluation.stream(question.samples * count, make, run, f"differences of {layer.name}")
-        *shares, change = evaluation.gather(batches, question.samples * count)
+        *shares, change, rounded = evaluation.gather(batches, question.samples * count)
         plain = self.multiplies_by_inputs and custom_attribution_func is None
         return Answer(
-            means_of(shares, count),
+            means_of(shares, count, None if custom_attribution_func else kinds),
             delta=total_of(shares) - change,
-            tolerance=rounding(shares, change) if plain else None,
+            tolerance=rounding(shares, change) + rounded if plain else None,
             names=tuple(names),
             **evaluation.state(),
         )

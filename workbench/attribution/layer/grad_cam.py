@@ -9,6 +9,7 @@ import numpy as np
 from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, GradientAttribution
 from workbench.attribution.layer.base import LayerAttribution, LayerRuns, check_no_keywords
+from workbench.attribution.precision import widened
 
 __all__ = ["LayerGradCam"]
 
@@ -78,6 +79,7 @@ class LayerGradCam(LayerAttribution, GradientAttribution):
         runs = LayerRuns(evaluation, self.layers(attribute_to_layer_input))
 
         def weighted(gradient: Array, value: Array) -> Array:
+            kind, gradient, value = value.dtype, widened(gradient), widened(value)
             if gradient.ndim > 2:
                 gradient = _mean_of_channels(gradient)
             if attr_dim_summation and value.ndim > 2:
@@ -86,7 +88,7 @@ class LayerGradCam(LayerAttribution, GradientAttribution):
                 found = gradient * value
                 if attr_dim_summation and found.ndim > 1:
                     found = found.sum(axis=1, keepdims=True)
-            return np.maximum(found, 0) if relu_attributions else found
+            return np.asarray(np.maximum(found, 0) if relu_attributions else found, kind)
 
         found = evaluation.gather(runs.mapped(question.samples, question.part, weighted))
         return Answer(
@@ -98,9 +100,7 @@ def _mean_of_channels(gradient: Array) -> Array:
     """Return the mean over all dims behind dim 1, of the same type: [N, C, 1, …]."""
     flat = gradient.reshape(*gradient.shape[:2], -1)
     # By the reduction itself, in one dim: `mean` takes longer to begin than for a small picture.
-    wide = np.float32 if gradient.dtype.itemsize < 4 else None
-    mean: Array = np.add.reduce(flat, axis=2, dtype=wide) / flat.shape[2]
-    mean = mean if wide is None else mean.astype(gradient.dtype)
+    mean: Array = np.add.reduce(flat, axis=2) / flat.shape[2]
     return mean.reshape(*flat.shape[:2], *(1,) * (gradient.ndim - 2))
 
 

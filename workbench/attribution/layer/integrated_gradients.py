@@ -13,6 +13,7 @@ from workbench.attribution.base import Answer, GradientAttribution, tolerance_of
 from workbench.attribution.integrated_gradients import integral
 from workbench.attribution.layer.base import LayerAttribution, LayerRuns, check_no_keywords
 from workbench.attribution.layer_values import LayerForward
+from workbench.attribution.precision import widened
 from workbench.core.value import new
 
 __all__ = ["LayerIntegratedGradients"]
@@ -103,9 +104,9 @@ class LayerIntegratedGradients(LayerAttribution, GradientAttribution):
         runs = LayerRuns(ends, layers)
         starts = ends.gather(runs.values(question.samples, question.baseline_part))
         values = ends.gather(runs.values(question.samples, question.part))
-        before = ends.at_baselines().astype(np.float64)
+        before = ends.at_baselines()
         after, scores = ends.at_inputs()
-        change = after - before
+        change = after.astype(np.float64) - before
         inner = replace(
             question,
             inputs=tuple(new(value, names) for value, names in zip(values, runs.names, strict=True)),
@@ -116,13 +117,16 @@ class LayerIntegratedGradients(LayerAttribution, GradientAttribution):
         evaluation = self.evaluation(inner, memory, internal_batch_size, show_progress, forward)
         sums = integral(inner, evaluation, n_steps, method)
         if self.multiplies_by_inputs:
-            sums = [(end - start) * one for end, start, one in zip(values, starts, sums, strict=True)]
+            sums = [
+                (widened(end) - widened(start)) * one
+                for end, start, one in zip(values, starts, sums, strict=True)
+            ]
         return Answer(
             [one.astype(value.dtype) for one, value in zip(sums, values, strict=True)],
             scores,
             total_of(sums) - change,
             # Slopes alone need not add up.
-            tolerance_of(change) if self.multiplies_by_inputs else None,
+            tolerance_of(inner, after, before, sums) if self.multiplies_by_inputs else None,
             names=runs.names,
             groups=runs.counts if self.listed else None,
             **evaluation.state(),

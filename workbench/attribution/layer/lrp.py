@@ -11,6 +11,7 @@ from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, total_of
 from workbench.attribution.layer.base import LayerAttribution
 from workbench.attribution.lrp import LRP
+from workbench.attribution.propagation.absorbed import absorbed_of, spread
 from workbench.attribution.propagation.runs import Tapped, relevance_of
 
 __all__ = ["LayerLRP"]
@@ -51,7 +52,8 @@ class LayerLRP(LayerAttribution, LRP):
     ) -> Any:
         """Return the relevance, of the layer's shape and names, and with `return_convergence_delta` the deltas [N].
 
-        Of a list of layers both are lists, with one entry a layer.
+        The delta is what was taken between the output and the layer, and what went past it, as through a residual sum;
+        what is taken before the layer is none of it. Of a list of layers both are lists, with one entry a layer.
 
         Raises as `LRP.attribute` does; ValueError where the layer does not run, or several times.
         """
@@ -83,15 +85,17 @@ class LayerLRP(LayerAttribution, LRP):
 
         def run(values: Sequence[Array], rows: Array) -> list[Array]:
             tapped = Tapped(question.method, self.forward, layer)
-            found, picked = relevance_of(tapped, question, values, rows, self._run())
+            relevance = self._run()
+            found, picked = relevance_of(tapped, question, values, rows, relevance)
             names[:] = [one.names for one in tapped.runs[0]]
-            return [*found, picked]
+            return [*found, picked, spread(relevance.taken, len(rows))]
 
         batches = evaluation.stream(question.samples, question.part, run, f"relevance of {layer.name}")
-        *found, picked = evaluation.gather(batches)
+        *found, picked, taken = evaluation.gather(batches)
         return Answer(
             found,
             delta=picked.astype(np.float64) - total_of(found),
             names=tuple(names),
+            absorbed=absorbed_of(taken, found, picked),
             **evaluation.state(),
         )

@@ -12,7 +12,8 @@ import numpy as np
 from workbench.attribution.arguments import Question
 from workbench.attribution.base import InterruptedWarning
 from workbench.attribution.checks import check_model
-from workbench.attribution.evaluation import Evaluation, Make, run_rows
+from workbench.attribution.evaluation import Evaluation, Make
+from workbench.attribution.model_runs import run_rows
 from workbench.attribution.modes import evaluating, outside
 from workbench.attribution.target import select
 from workbench.base.dims import unify_names

@@ -10,12 +10,13 @@ import numpy as np
 from workbench import autograd
 from workbench.attribution.arguments import Over, Question, ask
 from workbench.attribution.base import Answer, GradientAttribution
-from workbench.attribution.evaluation import gradients_for
 from workbench.attribution.layer.base import check_no_keywords
 from workbench.attribution.layer_values import Taken, run_layers
+from workbench.attribution.model_runs import gradients_for
 from workbench.attribution.neuron.base import NeuronAttribution
 from workbench.attribution.neuron.forward import NeuronForward, select_neuron
 from workbench.attribution.paths import add_by_sample, along_path
+from workbench.attribution.precision import widened
 from workbench.attribution.quadrature import quadrature
 from workbench.attribution.target import select
 from workbench.base.errors import AutogradError
@@ -118,7 +119,7 @@ class NeuronConductance(NeuronAttribution, GradientAttribution):
                 add_by_sample(total, gradient, batch, weights)
         if self.multiplies_by_inputs:
             pairs = zip(question.full_baselines(), question.inputs, sums, strict=True)
-            sums = [(x.numpy() - b) * total for b, x, total in pairs]
+            sums = [(widened(x.numpy()) - widened(b)) * total for b, x, total in pairs]
         found = [one.astype(x.payload.dtype) for one, x in zip(sums, question.inputs, strict=True)]
         return Answer(found, **evaluation.state())
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.arguments import Question
+from workbench.attribution.precision import is_floating
 from workbench.base.dims import near_miss
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.foreign import told
@@ -157,7 +158,7 @@ def _checked(method: str, mask: Any, value: Tensor) -> Array:
         )
     given = mask.detach().numpy(force=True)
     # Whole numbers in a type of floats are whole numbers.
-    if mask.dtype.kind not in "iub" and not (given.dtype.kind == "f" and (given == np.rint(given)).all()):
+    if mask.dtype.kind not in "iub" and not (is_floating(given.dtype) and (given == np.rint(given)).all()):
         raise DTypeError(
             f"{method}: a feature mask numbers the features, its values are whole numbers; got {mask.dtype.name}. Cast "
             "it, mask.long()"

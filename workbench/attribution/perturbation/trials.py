@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.attribution.arguments import Question
 from workbench.attribution.evaluation import MOST_ROWS, Evaluation
+from workbench.attribution.precision import is_floating
 from workbench.attribution.target import select
 from workbench.base.errors import DimensionError
 from workbench.core.dispatch import no_grad
@@ -106,7 +107,7 @@ class Trials:
             done = batch.stop
         if done < count * each:
             # Nothing is known of the rest; whole numbers have no word for that.
-            found = found if found.dtype.kind == "f" else found.astype(np.float64)
+            found = found if is_floating(found.dtype) else found.astype(np.float64)
             found[done:] = np.nan
         return found.reshape(count, samples, *found.shape[1:]) if self.by_row else found
 

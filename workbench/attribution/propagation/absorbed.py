@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from workbench.attribution.precision import rounding_of, total_of
+
 __all__ = ["Absorbed", "absorbed_of", "spread"]
 
 Array = np.ndarray[Any, Any]
 
-TAKERS = ("biases", "normalization", "constants", "stabiliser", "softmax", "rules")
+TAKERS = ("biases", "normalization", "constants", "stabiliser", "softmax", "rules", "bypass")
 """What takes relevance: see `Absorbed.amounts`."""
 
 SHARE = 1e-4
@@ -32,7 +34,8 @@ class Absorbed:
 
     amounts: Mapping[str, float]
     """By what took it: ``"biases"`` (and what else is added), ``"normalization"`` (its shift), ``"constants"`` that
-    were put in a value's place, ``"stabiliser"`` (ε), ``"softmax"`` with its own rule, and ``"rules"`` of others."""
+    were put in a value's place, ``"stabiliser"`` (ε), ``"softmax"`` with its own rule, ``"rules"`` of others, and
+    ``"bypass"``: what went to the inputs past the layer that is explained."""
     rest: float
     """What nothing took: 0 but for rounding, where all relevance is accounted for."""
     tolerance: float
@@ -66,17 +69,21 @@ def spread(taken: Mapping[str, float], count: int) -> Array:
     return np.full((count, len(TAKERS)), [taken.get(name, 0.0) / count for name in TAKERS])
 
 
-def absorbed_of(taken: Array, delta: Array, picked: Array) -> Absorbed:
-    """Return what was taken on the way, from rows [N, takers], the deltas [N] and the outputs [N]; rows of NaN were not
-    reached.
+def absorbed_of(taken: Array, found: Sequence[Array], picked: Array) -> Absorbed:
+    """Return what was taken on the way, from rows [N, takers], what arrived, [N, …] each, and the outputs [N]; rows of
+    NaN were not reached.
 
     >>> rows = spread({"biases": 2.0}, 2)
-    >>> str(absorbed_of(rows, np.array([1.5, 0.5]), np.array([3.0, 4.0])))
+    >>> str(absorbed_of(rows, [np.array([[1.5], [3.5]])], np.array([3.0, 4.0])))
     'biases 2, rest 0'
     """
     reached = ~np.isnan(taken[:, 0])
     sums = dict(zip(TAKERS, taken[reached].sum(axis=0).tolist(), strict=True))
     amounts = {name: amount for name, amount in sums.items() if amount}
-    rest = float(delta[reached].sum()) - sum(amounts.values())
-    size = float(np.abs(picked[reached], dtype=np.float64).sum()) + sum(map(abs, amounts.values()))
-    return Absorbed(amounts, rest, SHARE * size + LEAST)
+    outputs, arrived = picked[reached].astype(np.float64), [one[reached] for one in found]
+    rest = float((outputs - total_of(arrived)).sum()) - sum(amounts.values())
+    size = float(np.abs(outputs).sum()) + sum(map(abs, amounts.values()))
+    # Numbers of 16 bits are rounded at each call.
+    sums = size + float(total_of([np.abs(one) for one in arrived]).sum())
+    loss = rounding_of(np.asarray(sums), picked.dtype, *[one.dtype for one in arrived])
+    return Absorbed(amounts, rest, SHARE * size + LEAST + float(loss))

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from workbench.attribution.precision import widened
 from workbench.attribution.propagation.multipliers import SMALL, Difference, Sharing, sharing
-from workbench.attribution.propagation.recording import Kept, Propagation, has_numbers, line
+from workbench.attribution.propagation.recording import Kept, Propagation, has_numbers, in_float32, line
 from workbench.base.errors import AutogradError
 from workbench.core.contribution import Contribution
 from workbench.core.dispatch import apply, no_grad
@@ -129,16 +130,18 @@ class Reference(Propagation):
             others = [one.payload for one in outs]
             if [np.shape(one) for one in here] != [np.shape(one) for one in arrays]:
                 raise self.parted(waiting, waiting.op)
+            wide = [[widened(one) for one in several] for several in (here, there, arrays, others)]
             difference = Difference(
                 waiting.op,
                 waiting.rule,
                 waiting.params,
                 waiting.followed,
-                here,
-                there,
-                arrays,
-                others,
-                self.small,
+                wide[0],
+                wide[1],
+                wide[2],
+                wide[3],
+                small=self.small,
+                kind=there[0].dtype.char,
             )
             waiting.share = sharing(difference)
         kept.arrays = []
@@ -166,7 +169,7 @@ class Reference(Propagation):
 def _share(run: Propagation, waiting: Waiting, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
     if waiting.share is None:
         raise AutogradError(f"{run.method}: the model was not run on the baselines to its end")
-    return waiting.share(gradients)
+    return waiting.share(in_float32(gradients))
 
 
 def _same(waiting: Waiting, op: Op, params: dict[str, Any], followed: tuple[bool, ...]) -> bool:

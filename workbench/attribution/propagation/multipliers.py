@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.attribution.propagation.recording import to_sizes
+from workbench.attribution.propagation.recording import conjugate, to_sizes
 from workbench.core.contribution import Contribution
 from workbench.core.op import Op
 from workbench.core.tape import Call
@@ -36,7 +36,7 @@ SMALL = 1e-10
 """Differences up to this count as none: there the slope stands for the quotient, as in Captum."""
 _NODES = (6, 12, 24, 48, 96, 192)
 """So many nodes are tried, one number after the other; of products one is tried first, the midpoint."""
-_COMPLETE = {"e": 1e-2, "f": 2e-6, "d": 1e-11}
+_COMPLETE = {"E": 5e-2, "e": 1e-2, "f": 2e-6, "d": 1e-11}
 """Shares are complete when they miss no more of what there is to share, by the type of the numbers."""
 
 Array = Any
@@ -59,6 +59,8 @@ class Difference:
     before: list[Array]
     """The outputs for the references."""
     small: float = SMALL
+    kind: str = "f"
+    """NumPy's letter of the type that the outputs were rounded to; those of 16 bits come as float32."""
 
     def run(self, values: list[Any]) -> tuple[Any, ...]:
         """Return the outputs for other inputs."""
@@ -77,7 +79,9 @@ class Difference:
     def spread(self, at: int) -> Array:
         """Return the difference of one input, in the sizes of the output."""
         y = self.outs[0]
-        difference = np.asarray(changed(self.values[at], self.references[at]), y.dtype)
+        difference = np.asarray(changed(self.values[at], self.references[at]))
+        if np.isrealobj(difference):  # what is complex may have a real function, as its absolute value
+            difference = difference.astype(y.dtype, copy=False)
         return difference if difference.shape == y.shape else np.broadcast_to(difference, y.shape)
 
     def slope(self, at: int) -> Array:
@@ -93,7 +97,7 @@ class Difference:
         needs = tuple([i == at for i in range(len(spread))])
         ones = new(np.ones(sizes, outs[0].payload.dtype))
         call = Call(self.op, _values(spread), self.params, outs, needs)
-        return np.asarray(self.op.vjp(call, ones)[at].payload)  # type: ignore[operator]
+        return conjugate(np.asarray(self.op.vjp(call, ones)[at].payload))  # type: ignore[operator]
 
     def quotient(self, change: Array, difference: Array, slope: Callable[[], Array]) -> Array:
         """Return change / difference, and the slope where there is no difference."""
@@ -124,14 +128,14 @@ def sharing(difference: Difference) -> Sharing:
 
 
 def _at_places(multipliers: list[Array | None], values: list[Any]) -> Sharing:
-    """Multiply what arrives, place by place."""
+    """Multiply what arrives, place by place; of complex numbers by the conjugate, as a gradient does."""
     sizes = [np.shape(one) for one in values]
 
     def share(gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         g = gradients[0].payload
         return tuple(
             [
-                None if one is None else new(np.asarray(to_sizes(g * one, size)))
+                None if one is None else new(np.asarray(to_sizes(g * conjugate(one), size)))
                 for one, size in zip(multipliers, sizes, strict=True)
             ]
         )
@@ -206,18 +210,23 @@ def _integrated(d: Difference) -> Sharing:
         wanted = scale = 0.0
         for gradient, y, reference in zip(gradients, d.outs, d.before, strict=True):
             if gradient is not None:
-                part = (gradient.payload * changed(y, reference)).astype(np.float64)
+                part = _shared(gradient.payload, changed(y, reference))
                 wanted, scale = wanted + part.sum(), scale + np.abs(part).sum()
         found: list[Any] = []
         for count in (1, *_NODES) if d.rule.kind == "product" else _NODES:
             found = _mean_gradient(d, changes, gradients, count)
             pairs = zip(found, changes, strict=True)
-            given = sum((one * by).sum(dtype=np.float64) for one, by in pairs if one is not None)
-            if abs(given - wanted) <= _COMPLETE.get(d.outs[0].dtype.char, 1e-6) * scale:
+            given = sum(_shared(one, by).sum() for one, by in pairs if one is not None)
+            if abs(given - wanted) <= _COMPLETE.get(d.kind, 1e-6) * scale:
                 break
         return _as_values(found)
 
     return share
+
+
+def _shared(multipliers: Array, changes: Array) -> Array:
+    """Return what changes get at each place, float64: of complex numbers the real part, as their gradients have it."""
+    return np.real(conjugate(multipliers) * changes).astype(np.float64)
 
 
 def _mean_gradient(d: Difference, changes: list[Any], gradients: tuple[Any, ...], count: int) -> list[Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.attribution.precision import is_floating, widened
 from workbench.autograd.custom_function_calls import recorded_op
 from workbench.base.errors import AutogradError
 from workbench.base.quantized_array import PackedArray, QuantizedArray
@@ -27,7 +28,7 @@ from workbench.core.tape import Call, alias, record
 from workbench.core.value import Abstract, Value, new
 from workbench.core.views import asks
 
-__all__ = ["Back", "Kept", "Propagation", "has_numbers", "line", "to_sizes"]
+__all__ = ["Back", "Kept", "Propagation", "conjugate", "has_numbers", "in_float32", "line", "to_sizes"]
 
 Back = Callable[..., tuple[Any, ...]]
 """From what has arrived at the outputs of a call (None for nothing) to what goes on to each input."""
@@ -276,6 +277,11 @@ def _back(call: Call, *gradients: Any) -> tuple[Any, ...]:
     return tuple([one if goes else None for one, goes in zip(found, call.params["followed"], strict=True)])
 
 
+def conjugate(array: Any) -> Any:
+    """Return what a gradient is of complex numbers as a factor, and the other way round; real arrays as they are."""
+    return array if np.isrealobj(array) else array.conj()
+
+
 def to_sizes(array: Any, sizes: tuple[int, ...]) -> Any:
     """Sum an array over the dims along which a value of `sizes` was stretched to it."""
     if array.shape == sizes:
@@ -312,9 +318,20 @@ def _sizes_of(value: Any) -> Any:
     return Abstract(value.payload.shape, value.payload.dtype) if isinstance(value, Value) else value
 
 
+def in_float32(several: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return values, of which those of 16 bits are float32: their shares are computed so, and rounded once."""
+    wide = [widened(one.payload) if isinstance(one, Value) else one for one in several]
+    return tuple(
+        [
+            new(array) if isinstance(one, Value) and array is not one.payload else one
+            for one, array in zip(several, wide, strict=True)
+        ]
+    )
+
+
 def has_numbers(value: Any) -> bool:
     """Say whether a value has numbers that vary smoothly, real or complex: no conditions, places or counts."""
-    return isinstance(value, Value) and value.payload.dtype.kind in "fc"
+    return isinstance(value, Value) and (value.payload.dtype.kind == "c" or is_floating(value.payload.dtype))
 
 
 def line() -> str:

@@ -21,9 +21,17 @@ from typing import Any
 
 import numpy as np
 
+from workbench.attribution.precision import widened
 from workbench.attribution.propagation.composites import Composite
 from workbench.attribution.propagation.lrp_rules import EpsilonRule, PropagationRule, Weighing, stabilised
-from workbench.attribution.propagation.recording import Back, Propagation, has_numbers, to_sizes
+from workbench.attribution.propagation.recording import (
+    Back,
+    Kept,
+    Propagation,
+    conjugate,
+    has_numbers,
+    to_sizes,
+)
 from workbench.core import scope
 from workbench.core.contribution import Contribution
 from workbench.core.dispatch import apply, no_grad
@@ -136,7 +144,7 @@ class Relevance(Propagation):
         sizes = [np.shape(one.payload) if isinstance(one, Value) else () for one in inputs]
 
         def back(*gradients: Any) -> tuple[Any, ...]:
-            relevance = gradients[0].payload
+            relevance = widened(gradients[0].payload)
             if several and rule.relevance == "halves":
                 relevance = relevance / np.asarray(2, relevance.dtype)
             only_first = several and rule.relevance == "first"
@@ -199,7 +207,7 @@ class Relevance(Propagation):
         def gradient(place: int, arrived: Array, values: list[Any]) -> Array:
             wanted = tuple([i == place for i in range(len(inputs))])
             call = Call(op, tuple(values), params, (new(kept.arrays[-1]),), wanted)
-            return _conj(op.vjp(call, new(_conj(np.asarray(arrived))))[place].payload)  # type: ignore[operator]
+            return conjugate(op.vjp(call, new(conjugate(np.asarray(arrived))))[place].payload)  # type: ignore[operator]
 
         def count_added(arrived: Array, b: Array | None) -> None:
             arrays = kept.arrays
@@ -212,6 +220,7 @@ class Relevance(Propagation):
                 self.count("normalization" if layer == "normalization" else "biases", _total(arrived * zero))
 
         def back(*gradients: Any) -> tuple[Any, ...]:
+            _unrounded(op, kept, params)
             arrays, counted = kept.arrays, self.counted
             weighing = Weighing(
                 arrays[at],
@@ -223,7 +232,7 @@ class Relevance(Propagation):
                 self.count,
                 count_added,
             )
-            relevance = gradients[0].payload
+            relevance = widened(gradients[0].payload)
             share = np.asarray(np.real(rule.share(weighing, relevance)))
             if self.counted == counted:  # a rule that does not count what it takes
                 self.count("rules", _total(relevance) - _total(share))
@@ -244,8 +253,9 @@ class Relevance(Propagation):
         )
 
         def back(*gradients: Any) -> tuple[Any, ...]:
+            _unrounded(op, kept, params)
             *values, z = kept.values()
-            relevance = gradients[0].payload
+            relevance = widened(gradients[0].payload)
             arrived = np.asarray(relevance / stabilised(parts * z.payload, rule.STABILITY_FACTOR))
             self.count("stabiliser", float(np.real(relevance - parts * arrived * z.payload).sum()))
             if adds:
@@ -255,10 +265,10 @@ class Relevance(Propagation):
                 ]
                 self.count("biases", _total(parts * arrived * op(*zeros, **params).payload))
             call = Call(op, tuple(values), params, (z,), followed)
-            found = op.vjp(call, new(_conj(arrived)))  # type: ignore[operator]
+            found = op.vjp(call, new(conjugate(arrived)))  # type: ignore[operator]
             return tuple(
                 [
-                    new(np.asarray(np.real(x.payload * _conj(g.payload)))) if goes else None
+                    new(np.asarray(np.real(x.payload * conjugate(g.payload)))) if goes else None
                     for x, g, goes in zip(values, found, followed, strict=True)
                 ]
             )
@@ -269,8 +279,8 @@ class Relevance(Propagation):
         kept = self.keep(inputs[0], outs[0])
 
         def back(*gradients: Any) -> tuple[Any, ...]:
-            x, s = kept.arrays
-            relevance = gradients[0].payload
+            x, s = map(widened, kept.arrays)
+            relevance = widened(gradients[0].payload)
             # What was masked has no weight and no relevance.
             seen = np.where(np.isfinite(x), x, 0)
             total = relevance.sum(axis=params["dim"], keepdims=True)
@@ -281,12 +291,19 @@ class Relevance(Propagation):
         return back
 
 
+def _unrounded(op: Op, kept: Kept, params: dict[str, Any]) -> None:
+    """Compute in float32 what a call computed in 16 bits: what its values have then adds up to what it gave."""
+    wide = [widened(one) for one in kept.arrays]
+    if wide[-1] is kept.arrays[-1]:
+        return
+    kept.arrays = wide
+    with no_grad():
+        results: Any = op(*kept.values()[:-1], **params)
+    first = results[0] if isinstance(results, tuple) else results
+    kept.arrays = [*wide[:-1], widened(first.payload)]
+
+
 def _total(*several: Any) -> float:
     """Return the sum of arrays, or of values; nothing counts as 0."""
     arrays = [one.payload if isinstance(one, Value) else one for one in several if one is not None]
     return float(sum(np.real(one).sum(dtype=np.float64) for one in arrays))
-
-
-def _conj(array: Array) -> Array:
-    """Return what a gradient is of complex numbers as a factor, and the other way round."""
-    return array if np.isrealobj(array) else array.conj()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 
 from workbench import autograd
 from workbench.attribution.arguments import Question
-from workbench.attribution.evaluation import gradients_for
 from workbench.attribution.layer_values import Taken, run_layers
 from workbench.attribution.layers import Layer
+from workbench.attribution.model_runs import gradients_for
+from workbench.attribution.precision import is_floating
 from workbench.attribution.propagation.differences import Explained, Reference
 from workbench.attribution.propagation.multipliers import SMALL
 from workbench.attribution.propagation.recording import Propagation
@@ -21,7 +23,7 @@ from workbench.base.errors import AutogradError
 from workbench.base.random import get_rng_state, set_rng_state
 from workbench.core import scope
 from workbench.core.dispatch import enable_grad, interpreting
-from workbench.core.value import new
+from workbench.core.value import Value, new
 from workbench.nn import Module
 from workbench.tensor import Tensor
 from workbench.tensor.interchange import plain
@@ -101,7 +103,7 @@ def relevance_of(
         seed = np.zeros(output.shape, output.payload.dtype)
         seed[index] = picked
         nothing = not output.requires_grad
-        found = () if nothing else autograd.grad(output, wanted, new(seed, output._names), allow_unused=True)
+        found = () if nothing else _walked(run, output, wanted, leaves, new(seed, output._names))
     if all(one is None for one in found):
         raise AutogradError(
             f"{question.method}: no relevance reaches the inputs: something on the way takes no part, such as "
@@ -115,11 +117,59 @@ def relevance_of(
     return arrays, picked
 
 
+def _walked(
+    run: Relevance, output: Tensor, wanted: list[Tensor], leaves: list[Tensor], seed: Tensor
+) -> list[Any]:
+    """Return the relevance of `wanted`, and count what goes past these to the inputs."""
+    past = [one for one in leaves if one.requires_grad and all(one is not other for other in wanted)]
+    if not past or not _goes_past(run, output, wanted):
+        return list(autograd.grad(output, wanted, seed, allow_unused=True))
+    arrived: list[Any] = [None] * len(wanted)
+
+    def keep(place: int, relevance: Tensor) -> Tensor:
+        arrived[place] = relevance
+        return new(np.zeros_like(relevance.payload), relevance._names)  # none of it goes on
+
+    handles = [one.register_hook(functools.partial(keep, place)) for place, one in enumerate(wanted)]
+    found = autograd.grad(output, [*wanted, *past], seed, allow_unused=True)
+    for handle in handles:
+        handle.remove()
+    for one in found[len(wanted) :]:
+        if one is not None:
+            run.count("bypass", float(plain(one).sum(dtype=np.float64)))
+    return arrived
+
+
+def _goes_past(run: Relevance, output: Tensor, wanted: list[Tensor]) -> bool:
+    """Say whether a way leads from the output to the inputs that passes by all of `wanted`."""
+    seen = {_place(one) for one in wanted}
+    pending: list[Any] = [output]
+    while pending:
+        one = pending.pop()
+        if _place(one) in seen or not run.depends(one):
+            continue
+        if one._grad_fn is None:
+            return True
+        seen.add(_place(one))
+        pending += [other for other in one._grad_fn.inputs or () if isinstance(other, Value)]
+    return False
+
+
+def _place(value: Any) -> tuple[int, int]:
+    """Return what tells a value's place on the tape: its call and which output, or its leaf."""
+    node = value._grad_fn
+    if node is None:
+        return id(value if value._leaf is None else value._leaf), -1
+    return node.serial, value._output
+
+
 def _followed(
     forward: Forward, run: Propagation, question: Question, values: Sequence[Array], rows: Array
 ) -> tuple[list[Tensor], Any]:
     """Return the inputs and what the model gives for them, run by `run`, which follows those that have gradients."""
-    leaves = [leaf.requires_grad_() if leaf.dtype.kind == "f" else leaf for leaf in question.tensors(values)]
+    leaves = [
+        leaf.requires_grad_() if is_floating(leaf.dtype.numpy) else leaf for leaf in question.tensors(values)
+    ]
     run.follow([leaf for leaf in leaves if leaf.requires_grad])
     if isinstance(forward, Tapped):
         forward.by = run

@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.attribution.checks import check_count, check_model
 from workbench.attribution.modes import evaluating, outside
+from workbench.attribution.precision import is_floating
 from workbench.attribution.robust.perturbation import Perturbation
 from workbench.attribution.robust.trials import extra_of, run_together
 from workbench.core.value import new
@@ -60,7 +61,7 @@ def _gathered(kind: str, numbers: Sequence[Any]) -> Any:
         np.asarray(one.detach().numpy(force=True) if isinstance(one, Tensor) else one) for one in numbers
     ]
     # What is no floating point number has a mean that is one.
-    if arrays[0].dtype.kind != "f" or not isinstance(first, Tensor):
+    if not is_floating(arrays[0].dtype) or not isinstance(first, Tensor):
         arrays = [one.astype(np.float64 if isinstance(first, Tensor) else np.float32) for one in arrays]
     names = first._names if isinstance(first, Tensor) else None
     return new(np.asarray(_KINDS[kind](np.stack(arrays), axis=0), arrays[0].dtype), names)

@@ -107,6 +107,8 @@ class HeatmapControls:
     """One of `targets`, or a class's number."""
     targets: list[str]
     """Which there are of ``predicted``, ``true`` and ``given``."""
+    made: str
+    """Of a method that is made ready, what it was made with, which is not set here; empty for others."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,9 @@ class HeatmapState:
     note: str
     """What else must be known to read it; mostly empty."""
     controls: HeatmapControls | None
-    """None where it is not known what was asked, so that nothing else can be."""
+    """None where nothing else can be asked."""
+    alone: str
+    """Why nothing else can be asked; empty where it can."""
     work: HeatmapWork | None
     other: HeatmapOther | None
     refusal: Refusal | None
@@ -227,6 +231,8 @@ class BoardRow:
 
     method: str
     title: str
+    made: str
+    """Of a method that is made ready, what it was made with; empty for others."""
     standing: Literal["waiting", "running", "done", "refused", "stopped"]
     trouble: str
     attribution_buffer: int | None

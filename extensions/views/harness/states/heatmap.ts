@@ -44,7 +44,8 @@ const CONTROLS: HeatmapControls = {
   layers: ['conv1', 'relu1', 'conv2', 'fc1'],
   layer: null,
   target: 'predicted',
-  targets: ['predicted', 'true']
+  targets: ['predicted', 'true'],
+  made: ''
 };
 
 function why(input: Float32Array, seed = 11): Float32Array {
@@ -91,6 +92,7 @@ function example(more: Partial<HeatmapState> = {}, missing = false): Example {
     averaged_samples: [],
     note: '',
     controls: null,
+    alone: 'This result does not say what was asked.',
     work: null,
     other: null,
     refusal: null,
@@ -113,6 +115,7 @@ function asked(more: Partial<HeatmapState> = {}): Example {
   }
   const made = example({
     controls: CONTROLS,
+    alone: '',
     truth: 'seven',
     samples: count,
     strip: {
@@ -207,6 +210,7 @@ function text(more: Partial<HeatmapState> = {}): Example {
       }
     ],
     controls: CONTROLS,
+    alone: '',
     target: 'positive',
     target_index: 1,
     predictions: [
@@ -292,6 +296,7 @@ function boardRow(
   return {
     method,
     title,
+    made: '',
     standing: 'done',
     trouble: '',
     attribution_buffer: buffer,
@@ -323,6 +328,7 @@ function board(more: Partial<BoardState> = {}): Example {
       {
         method: 'deep_lift',
         title: 'DeepLift',
+        made: '',
         standing: 'refused',
         trouble: 'DeepLift has no rule for cumprod (model.py, line 12): it is no sum of parts',
         attribution_buffer: null,
@@ -331,6 +337,7 @@ function board(more: Partial<BoardState> = {}): Example {
       {
         method: 'occlusion',
         title: 'Occlusion',
+        made: '',
         standing: 'running',
         trouble: '',
         attribution_buffer: 3,
@@ -339,6 +346,7 @@ function board(more: Partial<BoardState> = {}): Example {
       {
         method: 'kernel_shap',
         title: 'Kernel SHAP',
+        made: '',
         standing: 'waiting',
         trouble: '',
         attribution_buffer: null,
@@ -422,6 +430,44 @@ export const states: Record<string, () => Example> = {
     const made = board();
     const rows = (made.state as BoardState).rows.slice(0, 4);
     return { state: { ...(made.state as BoardState), rows, running: false }, buffers: made.buffers };
+  },
+  ready: () =>
+    asked({
+      controls: {
+        ...CONTROLS,
+        methods: [
+          ...CONTROLS.methods,
+          { name: 'Noise Tunnel', title: 'Noise Tunnel, made ready', layer: false }
+        ],
+        method: 'Noise Tunnel',
+        made: 'Integrated Gradients · times inputs False'
+      }
+    }),
+  novel: () => {
+    const words = Array.from({ length: 5000 }, (_, at) => WORDS[at % WORDS.length]!);
+    const weights = Float32Array.from({ length: words.length }, (_, at) => Math.sin(at / 7));
+    const { state } = text();
+    const [part] = (state as HeatmapState).parts;
+    const column_dim = { name: 'T', size: words.length };
+    const parts = [{ ...part!, width: words.length, column_dim, tokens: words }];
+    return { state: { ...(state as HeatmapState), parts }, buffers: [floats(weights), floats(weights)] };
+  },
+  'flat board': () => {
+    const made = board({ height: 1, width: 12 });
+    const rows = (made.state as BoardState).rows
+      .slice(0, 2)
+      .map((row, at) => ({ ...row, made: at ? 'made ready: times inputs False' : '' }));
+    return {
+      state: { ...(made.state as BoardState), rows, running: false },
+      buffers: made.buffers.map((_, at) =>
+        floats(
+          why(
+            Float32Array.from({ length: 12 }, () => 1),
+            at
+          )
+        )
+      )
+    };
   },
   row: () => asked({ board: true }),
   hostile: () =>

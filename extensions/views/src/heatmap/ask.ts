@@ -29,7 +29,7 @@ export class Choices {
 
   update(state: HeatmapState): void {
     const { controls } = state;
-    const key = JSON.stringify([controls, controls ? null : [state.method, state.settings]]);
+    const key = JSON.stringify([controls, controls ? null : [state.method, state.settings, state.alone]]);
     // What a person types in stays as long as nothing else was chosen.
     if (key === this.drawn) {
       return;
@@ -37,14 +37,17 @@ export class Choices {
     this.drawn = key;
     if (controls) {
       replace(this.row, ...this.choices(controls, state));
+      const some = controls.settings.length > 0;
       replace(
         this.settings,
-        h('span', { class: 'wb-quiet' }, 'settings:'),
-        ...controls.settings.map(one => this.setting(one))
+        some && h('span', { class: 'wb-quiet' }, 'settings:'),
+        ...controls.settings.map(one => this.setting(one)),
+        controls.made && made(controls.made)
       );
-      this.settings.hidden = controls.settings.length === 0;
+      this.settings.hidden = !some && !controls.made;
     } else {
-      replace(this.row, h('b', {}, state.method));
+      const why = state.alone && h('span', { class: 'wb-quiet', 'data-testid': 'wb-alone' }, state.alone);
+      replace(this.row, h('b', {}, state.method), why);
       replace(
         this.settings,
         ...state.settings.map(([name, value, label]) =>
@@ -137,6 +140,12 @@ export class Choices {
     });
     return h('label', { class: 'wb-field', title }, h('span', {}, label), input);
   }
+}
+
+/** What a method that is made ready was made with. */
+function made(words: string): HTMLElement {
+  const title = 'The method was made ready in Python, where this is set: make another one to change it.';
+  return h('span', { class: 'wb-heat-made', title, 'data-testid': 'wb-made' }, `made ready: ${words}`);
 }
 
 /** Whoever goes on in a program needs its name there. */

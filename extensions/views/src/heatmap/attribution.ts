@@ -31,9 +31,9 @@ const TEXT_HINT = 'Point at a word, or move with the arrow keys, to read its val
 /** The picture of an attribution. */
 export class AttributionPicture implements Act<HeatmapState> {
   readonly element: HTMLElement;
-  private readonly top = new Top(target => this.ask(asking(target)));
-  private readonly choices = new Choices(event => this.ask(event));
-  private readonly work = new WorkLine(() => this.ask({ type: 'stop' }));
+  private readonly top = new Top(target => void this.ask(asking(target)));
+  private readonly choices = new Choices(event => void this.ask(event));
+  private readonly work = new WorkLine(() => void this.ask({ type: 'stop' }));
   private readonly tones = new ToneBar(() => this.stage.redraw());
   private readonly strip: SampleStrip;
   private readonly verdict = new Verdict();
@@ -59,9 +59,10 @@ export class AttributionPicture implements Act<HeatmapState> {
   private parts: PartPicture[] = [];
   private forms = '';
   private reaches = new Reaches([]);
+  private refused = '';
 
   constructor(private readonly stage: Stage) {
-    this.sender = new Latest(event => stage.send(event));
+    this.sender = new Latest(event => this.ask(event));
     this.strip = new SampleStrip(async index => {
       const answer = await this.sender.push({ type: 'sample', index });
       return !answer || answer.accepted;
@@ -69,7 +70,7 @@ export class AttributionPicture implements Act<HeatmapState> {
     this.back = h(
       'div',
       { hidden: true },
-      button('◂ Back to the board', () => this.ask({ type: 'open_row', method: null }), {
+      button('◂ Back to the board', () => void this.ask({ type: 'open_row', method: null }), {
         'data-testid': 'wb-back'
       })
     );
@@ -115,9 +116,7 @@ export class AttributionPicture implements Act<HeatmapState> {
     this.work.update(state.work && workOf(state.work));
     this.strip.update(state, buffers);
     this.verdict.update(state, this.data);
-    const refused = state.refusal?.reason ?? '';
-    replace(this.refusal, refused && h('span', { 'aria-hidden': 'true' }, '✕'), h('span', {}, refused));
-    this.refusal.hidden = refused === '';
+    this.writeRefusal();
     const waits = state.parts.every(part => part.attribution_buffer === null);
     this.element.toggleAttribute('data-waits', waits);
     this.element.toggleAttribute('data-alone', state.controls === null);
@@ -175,8 +174,19 @@ export class AttributionPicture implements Act<HeatmapState> {
     replace(this.pictures, ...this.parts.map(part => part.element));
   }
 
-  private ask(event: HeatmapViewEvent): void {
-    void this.stage.send(event);
+  private async ask(event: HeatmapViewEvent): Promise<Answer | void> {
+    this.refused = '';
+    const answer = await this.stage.send(event);
+    this.refused = answer && !answer.accepted ? answer.reason : '';
+    this.writeRefusal();
+    return answer;
+  }
+
+  /** Says once why something was refused: Python keeps most reasons, but of what never reached its model. */
+  private writeRefusal(): void {
+    const reason = this.state?.refusal?.reason || this.refused;
+    replace(this.refusal, reason && h('span', { 'aria-hidden': 'true' }, '✕'), h('span', {}, reason));
+    this.refusal.hidden = reason === '';
   }
 
   private writeScale({ tone, reach, theme }: Sight): void {

@@ -10,6 +10,8 @@ import { reachOf, overlay } from './tone';
 import type { Act, Stage } from './stage';
 
 const SIDE = 56;
+/** A heatmap of one row is at least as high. */
+const LEAST = 16;
 const STANDINGS: Readonly<Record<BoardRow['standing'], readonly [string, string]>> = {
   waiting: ['○', 'waits'],
   running: ['▶', 'running'],
@@ -135,6 +137,8 @@ export class BoardPicture implements Act<BoardState> {
     }
     const { dark, paper } = this.stage.theme();
     const scale = Math.min(SIDE / state.width, SIDE / state.height);
+    // A row of numbers is as thick as can be seen.
+    const high = Math.max(LEAST, state.height * scale);
     for (const [method, canvas] of this.pictures) {
       const values = this.maps.get(method)!;
       const blank = new ImageData(state.width, state.height);
@@ -142,14 +146,14 @@ export class BoardPicture implements Act<BoardState> {
       const tone = { sign: 'all', map: 'viridis', blend: 1, percentile: 99 } as const;
       // Methods have scales of their own: what is compared is where they look.
       const reach = reachOf(values, 'all', 99);
-      const context = fitCanvas(canvas, state.width * scale, Math.max(4, state.height * scale));
+      const context = fitCanvas(canvas, state.width * scale, high);
       context.imageSmoothingEnabled = scale < 1;
       context.drawImage(
         bitmap(overlay(blank, values, tone, reach, dark, paper)),
         0,
         0,
         state.width * scale,
-        Math.max(4, state.height * scale)
+        high
       );
     }
   }
@@ -262,24 +266,29 @@ export class BoardPicture implements Act<BoardState> {
       { class: 'wb-board-standing', 'data-standing': row.standing },
       `${sign} ${word}`
     );
-    const first = h('th', { scope: 'row' }, name, standing);
-    const made = h('tr', {
+    const made = row.made ? h('div', { class: 'wb-board-made' }, row.made) : null;
+    const first = h('th', { scope: 'row' }, name, made, standing);
+    const line = h('tr', {
       'data-testid': 'wb-board-row',
       'data-method': row.method,
       'data-standing': row.standing
     });
     if (row.trouble && !ready) {
-      const trouble = h('td', { colspan: columns.length + 1, class: 'wb-board-trouble' }, row.trouble);
-      replace(made, first, trouble);
-      return made;
+      const trouble = h(
+        'td',
+        { colspan: columns.length + 1, class: 'wb-board-trouble' },
+        h('div', {}, row.trouble)
+      );
+      replace(line, first, trouble);
+      return line;
     }
     replace(
-      made,
+      line,
       first,
       h('td', {}, picture),
       ...row.cells.map((cell, at) => this.cell(cell, columns[at]!, best[at] ?? null, row.standing))
     );
-    return made;
+    return line;
   }
 
   private cell(

@@ -20,13 +20,13 @@ button.wb-heat-score:hover { background: var(--wb-sunk); }
 .wb-heat-bar i[data-target] { background: var(--wb-accent); }
 .wb-heat-parts { display: flex; flex-direction: column; gap: 12px; min-width: 0; }
 .wb-heat-part-name { font-size: 12px; font-weight: 600; margin: 0; }
-.wb-heat-pair > .wb-heat-part-name { flex: 1 0 100%; }
+.wb-heat-pair > .wb-heat-part-name { flex: 1 0 100%; contain: inline-size; }
 .wb-heat-page[data-waits] .wb-heat-scale { visibility: hidden; }
 .wb-heat-texts, .wb-heat-lines { display: flex; flex-direction: column; gap: 10px; min-width: 0; }
 :is(.wb-heat-texts, .wb-heat-lines) figure { margin: 0; display: flex; flex-direction: column; gap: 4px; min-width: 0; }
 :is(.wb-heat-texts, .wb-heat-lines) figcaption { font-size: 11px; color: var(--wb-quiet); display: flex; justify-content: space-between; gap: 8px; }
 .wb-heat-lines canvas { display: block; border: 1px solid var(--wb-line); cursor: crosshair; border-radius: 2px; }
-.wb-heat-text { font-size: 15px; line-height: 1.9; cursor: default; overflow-wrap: anywhere; max-width: 72ch; }
+.wb-heat-text { font-size: 15px; line-height: 1.9; cursor: default; overflow-wrap: anywhere; max-width: 72ch; max-height: 440px; overflow-y: auto; padding: 3px; }
 .wb-heat-token { display: inline-block; padding: 0 4px; margin: 1px; border-radius: 3px; line-height: 1.6; min-width: 8px; }
 .wb-heat-token[data-cursor] { outline: 2px solid var(--wb-ink); }
 .wb-heat-pair { display: flex; flex-wrap: wrap; gap: 16px; align-items: flex-start; }
@@ -45,6 +45,7 @@ button.wb-heat-score:hover { background: var(--wb-sunk); }
 .wb-heat-ask { display: flex; flex-wrap: wrap; gap: 6px 14px; align-items: center; }
 .wb-heat-ask .wb-field { min-width: 0; max-width: 100%; }
 .wb-heat-ask .wb-select { max-width: 220px; text-overflow: ellipsis; }
+.wb-heat-made { color: var(--wb-quiet); overflow-wrap: anywhere; }
 .wb-heat-number { width: 84px; text-align: right; }
 .wb-heat-page[data-alone] > .wb-work { display: none; }
 .wb-heat-verdict { display: flex; flex-wrap: wrap; gap: 2px 14px; align-items: baseline; font-size: 12px; padding: 4px 0; border-top: 1px solid var(--wb-line); }
@@ -66,7 +67,7 @@ button.wb-heat-score:hover { background: var(--wb-sunk); }
 .wb-board-top { display: flex; justify-content: space-between; gap: 8px 16px; align-items: center; flex-wrap: wrap; }
 .wb-board-words { display: flex; flex-wrap: wrap; gap: 2px 14px; font-size: 12px; }
 .wb-board-words > :last-child { color: var(--wb-quiet); }
-.wb-board-scroll { overflow-x: auto; min-width: 0; }
+.wb-board-scroll { overflow-x: auto; min-width: 0; container-type: inline-size; }
 table.wb-board { border-collapse: collapse; font-size: 12px; width: 100%; margin: 0; border: 0; table-layout: auto; }
 table.wb-board :is(th, td) { padding: 4px 8px; border: 0; border-bottom: 1px solid var(--wb-line); text-align: right; vertical-align: middle; font-weight: normal; background: none; white-space: nowrap; max-width: none; }
 table.wb-board thead th { color: var(--wb-quiet); font-size: 11px; }
@@ -76,10 +77,12 @@ table.wb-board tbody tr:hover { background: var(--wb-sunk); }
 table.wb-board tbody tr { background: none; }
 .wb-board canvas { display: block; border-radius: 2px; cursor: pointer; border: 1px solid var(--wb-line); }
 .wb-board-name { font-size: 12px; font-weight: 600; padding: 0 2px; }
+.wb-board-made { font-size: 11px; color: var(--wb-quiet); padding-left: 2px; max-width: 220px; white-space: normal; overflow-wrap: anywhere; }
 .wb-board-standing { font-size: 11px; color: var(--wb-quiet); padding-left: 2px; }
 .wb-board-standing[data-standing='refused'] { color: var(--wb-wrong); }
 .wb-board-standing[data-standing='running'] { color: var(--wb-accent); }
 table.wb-board td.wb-board-trouble { text-align: left; white-space: normal; overflow-wrap: anywhere; color: var(--wb-wrong); }
+.wb-board-trouble > div { max-width: max(140px, calc(100cqi - 200px)); }
 .wb-board-figure[data-best] { font-weight: 600; }
 .wb-board-star { color: var(--wb-ok); } .wb-board-warn { color: var(--wb-warn); }
 .wb-board-note { margin: 0; font-size: 11px; }

@@ -62,7 +62,11 @@ class HeatmapView extends Picture<HeatmapViewState, HeatmapViewEvent> {
     };
     switch (kind) {
       case 'heatmap':
-        return new AttributionPicture(stage) as Act<HeatmapViewState>;
+        // It shows a refusal where it belongs.
+        return new AttributionPicture({
+          ...stage,
+          send: event => this.send(event, true)
+        }) as Act<HeatmapViewState>;
       case 'board':
         return new BoardPicture(stage) as Act<HeatmapViewState>;
       default:

@@ -14,6 +14,11 @@ export class TokensPart implements PartPicture {
   private lines: { readonly words: HTMLElement[]; readonly values: Float32Array; readonly all: boolean }[] =
     [];
 
+  /** What the words are coloured by, as text. */
+  private coloured = '';
+  /** Which word is marked; −1 for none. */
+  private marked = -1;
+
   constructor(private readonly moved: () => void) {}
 
   accept(data: PartData): void {
@@ -23,6 +28,7 @@ export class TokensPart implements PartPicture {
     const shown =
       maps.length > 0 ? maps : [{ name: 'text', kind: 'map' as const, values: new Float32Array() }];
     this.lines = [];
+    this.coloured = '';
     const rows = shown.map(map => {
       const words = part.tokens.map((token, at) =>
         h('span', { class: 'wb-heat-token', 'data-token': at, title: figure(map.values[at]) }, token || '·')
@@ -52,6 +58,20 @@ export class TokensPart implements PartPicture {
   }
 
   draw(sight: Sight): void {
+    const colours = JSON.stringify([sight.tone, sight.reach, sight.theme]);
+    // Where the cursor alone has moved, thousands of words stay as they are.
+    if (colours !== this.coloured) {
+      this.colour(sight);
+      this.coloured = colours;
+    }
+    for (const { words } of this.lines) {
+      words[this.marked]?.toggleAttribute('data-cursor', false);
+      words[this.cursor?.column ?? -1]?.toggleAttribute('data-cursor', true);
+    }
+    this.marked = this.cursor?.column ?? -1;
+  }
+
+  private colour(sight: Sight): void {
     for (const { words, values, all } of this.lines) {
       const tone: Tone = all ? { ...sight.tone, sign: 'all' } : sight.tone;
       const { dark, paper } = sight.theme;
@@ -66,7 +86,6 @@ export class TokensPart implements PartPicture {
         const ground = hex(mix(paper, colour, part * tone.blend));
         word.style.background = ground;
         word.style.color = inkOn(ground);
-        word.toggleAttribute('data-cursor', this.cursor?.column === at);
       });
     }
   }
@@ -88,6 +107,8 @@ export class TokensPart implements PartPicture {
     const cell = this.data ? keyed(event, this.cursor, { ...this.data.part, height: 1 }) : undefined;
     if (cell !== undefined) {
       this.go(cell);
+      const line = this.lines.find(one => one.words[0]?.parentElement === event.currentTarget);
+      line?.words[cell?.column ?? -1]?.scrollIntoView({ block: 'nearest' });
       event.preventDefault();
       event.stopPropagation();
     }
