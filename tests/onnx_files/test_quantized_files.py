@@ -61,6 +61,33 @@ class Block(nn.Module):
         return self.head(nn.functional.hardtanh(x.mean((2, 3)), 0.0, 6.0))
 
 
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+@pytest.mark.parametrize("make", [converted, by_layers])
+def test_an_uneven_border_is_the_convolutions_own(make: Any, spatial: int) -> None:
+    conv = getattr(nn, f"Conv{spatial}d")
+    x = wb.randn(2, 3, *(5, 6, 4)[:spatial])
+    settings = {"padding": "same", "dilation": (1, 3, 2)[:spatial]}
+    model = nn.Sequential(conv(3, 4, 4, **settings), nn.ReLU(), conv(4, 4, 2, **settings), nn.Flatten())
+    if make is by_layers:
+        model = nn.Sequential(quantization.QuantStub(), *model, quantization.DeQuantStub())
+        model.qconfig = quantization.get_default_qconfig()
+    integer = make(model, x)
+    data = saved(integer, x)
+    kinds = operators(data)
+    assert (kinds["Conv"], kinds["Pad"], kinds["QuantizeLinear"]) == (2, 0, 3)
+    pads = [
+        next(list(one.ints) for one in node.attribute if one.name == "pads")
+        for node in parsed(data).graph.node
+        if node.op_type == "Conv"
+    ]
+    assert pads == [
+        [*(1, 4, 3)[:spatial], *(2, 5, 3)[:spatial]],
+        [*(0, 1, 1)[:spatial], *(1, 2, 1)[:spatial]],
+    ]
+    opened = wb.onnx.load(data)(x)
+    assert (np.abs(opened.numpy() - integer(x).numpy()) <= 1.001 * step_of(integer, x)).all()
+
+
 @pytest.mark.parametrize("groups", [1, 2, 4])
 def test_a_transposed_convolution_in_groups_has_a_bias_of_whole_numbers(groups: int) -> None:
     """Its weight has the channels of one group, and their scales are those of all others."""

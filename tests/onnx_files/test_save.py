@@ -12,6 +12,7 @@ import workbench as wb
 import workbench.nn.functional as F
 from workbench import models, nn
 from workbench.models.bert import BertSettings
+from workbench.onnx.wire import parsed
 from workbench.onnx.writing.graphs import OLDEST
 from workbench.onnx.writing.table import RULES
 
@@ -166,6 +167,47 @@ def test_sizes_that_must_agree_have_one_name():
     port, other = wb.onnx.load(saved(wb.matmul, wb.ones(N=2, C=3), wb.ones(3, 2))).signature.inputs
     assert port.sizes == ("N", "C")
     assert other.sizes == ("C", "other_dim_1")
+
+
+def test_dims_that_are_kept_are_kept_by_the_operator():
+    token, x = wb.randn(1, 1, 3), wb.ones(2, 4)
+    data = saved(lambda x: token.expand(x.shape[0], -1, -1) + x[:, :1, None], x)
+    (row,) = (one for one in parsed(data).graph.initializer if list(one.dims) == [2])
+    assert np.frombuffer(row.raw_data, np.int64).tolist() == [1, 1]
+    assert wb.allclose(wb.onnx.load(data)(wb.ones(5, 4)), token.expand(5, -1, -1) + 1)
+
+
+def test_a_border_of_zeros_is_that_of_the_convolutions_that_read_it():
+    weight = wb.randn(4, 3, 2, 4)
+
+    def conv(x, **options):
+        return F.conv2d(x, weight, **options)
+
+    def border(x):
+        return F.pad(x, (1, 2, 0, 1))
+
+    def twice(x):
+        y = border(x)
+        return conv(y) + conv(y, padding=(1, 2), dilation=2)[:, :, 1:, 1:]
+
+    x = wb.randn(2, 3, 6, 7)
+    operators = {
+        twice: ["Conv", "Conv"],
+        (lambda x: conv(x, padding="same")): ["Conv"],
+        # Another value, another reader, a result, a border of channels: then it stands there.
+        (lambda x: conv(F.pad(x, (1, 2, 0, 1), value=1.0))): ["Pad", "Conv"],
+        (lambda x: (conv(y := border(x)), y)): ["Pad", "Conv"],
+        (lambda x: conv(y := border(x)) + y[:, :1, :6, :7]): ["Pad", "Conv"],
+        (lambda x: conv(F.pad(x[:, :2], (0, 0, 0, 0, 0, 1)))): ["Pad", "Conv"],
+        (lambda x: conv(F.pad(x, (-1, 2, 0, 1)))): ["Pad", "Conv"],
+    }
+    for function, wanted in operators.items():
+        exact = list(flat(function(x)))
+        data = saved(function, x)
+        found = [node.op_type for node in parsed(data).graph.node if node.op_type in ("Pad", "Conv")]
+        assert sorted(found) == sorted(wanted)
+        for one, other in zip(exact, flat(wb.onnx.load(data)(x)), strict=True):
+            np.testing.assert_allclose(other.detach().numpy(), one.numpy(), atol=1e-5)
 
 
 def test_sizes_that_are_computed_are_computed_in_the_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench import kernels
 from workbench.base.quantized_array import QuantizedArray
 from workbench.interop import archive
 
@@ -106,6 +108,53 @@ def test_ops_that_keep_scale_and_zero_point() -> None:
     assert q[0, 0, 1].dequantize().tolist() == [0.5, -0.25]
     assert q.reshape(4).dequantize().tolist() == [-1.0, 2.0, 0.5, -0.25]
     assert wb.dequantize(wb.tensor(x)).tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("dtype", [wb.quint8, wb.qint8])
+@pytest.mark.parametrize(
+    "windows",
+    [
+        {"kernel_size": 2},
+        {"kernel_size": (3, 2), "stride": (2, 1), "padding": 1},
+        {"kernel_size": 2, "dilation": 2},
+        {"kernel_size": 3, "stride": 2, "ceil_mode": True},
+    ],
+)
+def test_the_largest_codes_of_windows_are_those_of_the_numbers(dtype: Any, windows: dict[str, Any]) -> None:
+    x = tensor(np.random.default_rng(0).standard_normal((2, 3, 9, 8)), ("N", "C", "H", "W"))
+    q = wb.quantize_per_tensor(x, 0.05, 7, dtype)
+    wanted = wb.max_pool2d(q.dequantize(), **windows)
+    for found, values in (
+        (wb.max_pool2d(q, **windows), wanted),
+        (wb.nn.MaxPool2d(**windows)(q), wanted),
+        (wb.max_pool2d(q, **windows, return_indices=True)[0], wanted),
+        (wb.max_pool2d(q[0], **windows), wanted[0]),
+    ):
+        assert (found.dtype, found.q_scale(), found.q_zero_point()) == (dtype, 0.05, 7)
+        assert found.dequantize().tolist() == values.tolist()
+    assert wb.max_pool2d(q, **windows).names == ("N", "C", "H", "W")
+    by_channel = wb.quantize_per_channel(x, [0.1, 0.2, 0.3], [0, 0, 0], "C", dtype)
+    with pytest.raises(wb.QuantizationError, match="cannot be moved"):
+        wb.max_pool2d(by_channel, **windows)
+
+
+@pytest.mark.skipif(not kernels.available(), reason="what has compiled code is what was computed twice")
+def test_codes_are_made_once_a_call() -> None:
+    op = wb.core.op.ops.quantize_per_tensor
+    made: list[Any] = []
+
+    def run(*inputs: Any, **params: Any) -> Any:
+        made.append(kernel.run(*inputs, **params))
+        return made[-1]
+
+    kernel = op.kernel
+    object.__setattr__(op, "kernel", dataclasses.replace(kernel, run=run))
+    try:
+        x = wb.linspace(-1, 1, 100).requires_grad_()
+        q = wb.quantize_per_tensor(x, 0.1, 3, wb.quint8)
+    finally:
+        object.__setattr__(op, "kernel", kernel)
+    assert len(made) == 1 and q.payload is made[0] and not q.requires_grad
 
 
 def test_ops_without_numbers_follow_the_same_rules() -> None:
@@ -295,3 +344,51 @@ def test_a_trace_knows_codes_from_numbers() -> None:
     for call in (layer, lambda x: wb.graph.trace(layer, x)):
         with pytest.raises(wb.DTypeError, match="linear is not defined for quantized tensors"):
             call(codes)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda q: wb.histogram(q, 3),
+        lambda q: q.nanmean(),
+        lambda q: wb.quantile(q, 0.5),
+        lambda q: wb.nn.functional.normalize(q),
+        lambda q: wb.cdist(q, q),
+        lambda q: wb.nn.functional.pdist(q),
+        lambda q: wb.nn.functional.fractional_max_pool2d(q[None], 2, output_size=1),
+        lambda q: wb.complex(q, q),
+        lambda q: wb.frexp(q),
+        lambda q: q.requires_grad_(),
+        lambda q: wb.nn.BatchNorm1d(4)(q),
+        lambda q: wb.nn.functional.instance_norm(q[None]),
+        lambda q: wb.nn.functional.grid_sample(q[None, None], wb.zeros(1, 2, 2, 2), align_corners=False),
+        lambda q: wb.linalg.matrix_power(q, 2),
+        lambda q: wb.linalg.inv(q),
+        lambda q: wb.fft.fft(q),
+        lambda q: wb.mm(q, wb.ones(4, 4)),
+        lambda q: wb.bernoulli(q),
+        lambda q: wb.bernoulli(wb.ones(4, 4), q),
+        lambda q: wb.poisson(q),
+        lambda q: wb.binomial(wb.ones(4, 4), q),
+        lambda q: q.unique(),
+        lambda q: q.unique_consecutive(dim=0),
+        lambda q: q.sum(),
+        lambda q: q.cumsum(0),
+        lambda q: wb.einsum("ij,jk->ik", q, q),
+    ],
+)
+def test_what_takes_numbers_says_how_codes_become_some(act: Any) -> None:
+    q = wb.quantize_per_tensor(wb.ones(4, 4), 0.5, 1, wb.quint8)
+    with pytest.raises(wb.DTypeError, match=r"\.dequantize\(\)") as told:
+        act(q)
+    assert ".float()" not in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["normal_", "uniform_", "random_", "exponential_", "cauchy_", "log_normal_"])
+def test_no_codes_are_drawn(name: str) -> None:
+    q = wb.quantize_per_tensor(wb.ones(2), 0.5, 1, wb.quint8)
+    with pytest.raises(
+        wb.DTypeError, match="quint8 are codes, and numbers are drawn as such: draw them in float32"
+    ):
+        getattr(q, name)()
+    assert q.dequantize().tolist() == [1.0, 1.0]

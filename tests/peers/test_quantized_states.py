@@ -84,6 +84,30 @@ def reflected(library: Any) -> Any:
     return q.convert(prepared)
 
 
+def norms(library: Any) -> Any:
+    """Normalisations of images, one of them joined with its rectifier, and a rectifier that is cut off."""
+    q, nn = library.ao.quantization, library.nn
+    model = nn.Sequential(
+        q.QuantStub(), nn.Conv2d(2, 4, 1), nn.BatchNorm2d(4), nn.ReLU(), nn.BatchNorm2d(4), nn.ReLU6(), nn.Dropout(),
+        nn.InstanceNorm2d(4, affine=True), nn.LeakyReLU(0.3), nn.GroupNorm(2, 4), q.DeQuantStub(),
+    )  # fmt: skip
+    model(given(library, planes()))
+    model.eval().qconfig = q.QConfig(q.MinMaxObserver.with_args(), q.default_per_channel_weight_observer)
+    prepared = q.prepare(q.fuse_modules(model, [["2", "3"]]))
+    prepared(given(library, planes()))
+    return q.convert(prepared)
+
+
+def functions(library: Any) -> Any:
+    """Functions of whose results PyTorch saves no scale, and no weight."""
+    q, nn = library.ao.quantization, library.nn
+    model = nn.Sequential(q.QuantStub(), nn.Linear(5, 4), nn.ELU(0.5), nn.PReLU(), q.DeQuantStub()).eval()
+    model.qconfig = q.QConfig(q.MinMaxObserver.with_args(), q.default_weight_observer)
+    prepared = q.prepare(model)
+    prepared(given(library, RANDOM.standard_normal((9, 5)).astype(np.float32)))
+    return q.convert(prepared)
+
+
 def planes() -> Any:
     return RANDOM.standard_normal((4, 2, 7, 6)).astype(np.float32)
 
@@ -92,6 +116,7 @@ MODELS: dict[str, tuple[Callable[[Any], Any], Callable[[], Any]]] = {
     "static": (static, image),
     "after training": (after_training, image),
     "reflected": (reflected, planes),
+    "norms": (norms, planes),
     "dynamic": (dynamic, lambda: RANDOM.standard_normal((3, 5)).astype(np.float32)),
     "embedding": (tables, lambda: RANDOM.integers(0, 10, (3, 2))),
 }
@@ -136,6 +161,16 @@ def test_a_converted_model_answers_the_same(name: str, way: str) -> None:
     else:
         # Scales that a state has are float32; the layer norm is computed in another order, and may meet a half.
         assert (found == wanted).mean() > 0.99
+
+
+def test_what_pytorch_saves_nothing_of_is_left_both_ways() -> None:
+    mine, theirs = functions(wb), functions(torch)
+    before = [float(mine[place].scale) for place in (2, 3)], [theirs[place].scale for place in (2, 3)]
+    assert str(theirs.load_state_dict(to_theirs(mine))) == "<All keys matched successfully>"
+    with pytest.warns(UserWarning, match=r"no 3\.scale, 3\.zero_point, 3\.weight, as PyTorch saves none"):
+        assert str(mine.load_state_dict(to_ours(theirs))) == "<All keys matched successfully>"
+    assert [float(mine[place].scale) for place in (2, 3)] == before[0]
+    assert [theirs[place].scale for place in (2, 3)] == before[1]
 
 
 @pytest.mark.parametrize("way", ["in", "out"])

@@ -49,6 +49,39 @@ def test_a_convolution_that_swallowed_its_normalisation_is_compared_behind_it(
     assert found["bn1"] > 20
 
 
+def test_all_calls_of_a_layer_are_compared() -> None:
+    wb.manual_seed(0)
+
+    class Twice(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = wb.nn.Conv2d(2, 2, 3, padding=1)
+
+        def forward(self, x: Any) -> Any:
+            return wb.cat([self.layer(x), self.layer(x[:, :, ::2])], dim=2)
+
+    model, x = Twice().eval(), wb.randn(8, 2, 6, 6)
+    integer = q.quantize(model, [x])
+    seen: list[list[Any]] = [[], []]
+    stops = [
+        one.register_forward_hook(lambda module, given, output, into=into: into.append(output))
+        for one, into in zip((model.layer, integer.layer), seen, strict=True)
+    ]
+    integer(x), model(x)
+    for stop in stops:
+        stop.remove()
+    exact, codes = (q.analysis.together(several) for several in seen)
+    assert exact.size == 8 * 2 * (36 + 18)
+    (found,) = (one for one in q.compare_layers(model, integer, x) if one.name == "layer")
+    assert found.sqnr == pytest.approx(q.sqnr(exact, codes), abs=1e-6)
+    prepared = q.prepare_fx(model, q.get_default_qconfig_mapping(), (x,))
+    prepared(x)
+    calibration = q.Calibration(prepared, evaluate=x)
+    assert calibration.measurement is not None
+    before, after = calibration.measurement.values_at(calibration.entry("layer.output").point)
+    assert before.size == after.size == exact.size
+
+
 def test_size_and_accuracy(prepared: Any, images: Any) -> None:
     integer = q.convert(prepared)
     weights = sum(

@@ -202,6 +202,59 @@ def test_functions_as_modules(images: Any) -> None:
         integer.sum(images)
 
 
+class _Tokens(wb.nn.Module):
+    """A token and positions are joined with, and added to, what a layer gives: by functions, or by modules."""
+
+    def __init__(self, by_modules: bool) -> None:
+        super().__init__()
+        wb.manual_seed(0)
+        self.token, self.positions = (wb.nn.Parameter(wb.randn(*sizes)) for sizes in ((1, 1, 8), (5, 8)))
+        self.first, self.last = wb.nn.Linear(8, 8), wb.nn.Linear(8, 8)
+        self.join, self.sum, self.product, self.scores = (q.quantized.FloatFunctional() for _ in range(4))
+        self.by_modules = by_modules
+
+    def forward(self, x: Any) -> Any:
+        x, token = self.first(x), self.token.expand(x.shape[0], -1, -1)
+        if not self.by_modules:
+            return self.last(wb.cat((token, x), 1) + self.positions)
+        x = self.sum.add_relu(self.positions, self.join.cat((token, x), 1))
+        x = self.last(self.product.mul(x, self.positions.half()))
+        return self.scores.matmul(x, self.positions.T)
+
+
+def test_parameters_in_floating_point_beside_codes() -> None:
+    model, x = _Tokens(True).eval(), wb.randn(64, 4, 8)
+    integer = q.quantize(model, [x])
+    assert q.sqnr(model(x), integer(x)) > 30
+    # What is joined is rounded once: not to the codes of what it stands beside.
+    codes = wb.quantize_per_tensor(wb.tensor([[1.0]]), 0.5, 0, wb.quint8)
+    both = q.quantized.QFunctional()
+    both.scale.fill_(0.01)
+    np.testing.assert_allclose(
+        both.cat([codes, wb.tensor([[0.13]])]).dequantize().numpy(), [[1.0], [0.13]], atol=1e-6
+    )
+    for given in ((wb.ones(2), wb.ones(2)), (codes, wb.ones(2).long())):
+        with pytest.raises(
+            wb.QuantizationError, match="quantized QFunctional takes a quantized tensor, and got"
+        ):
+            both.add(*given)
+
+
+def test_functions_on_codes_and_parameters_name_the_module_that_does_it() -> None:
+    model, x = _Tokens(False).eval(), wb.randn(8, 4, 8)
+    message = r"cat of codes and plain numbers, float32: .* self\.f\.cat\(\(x, y\), dim\) do it, also with a parameter"
+    with pytest.raises(wb.DTypeError, match=message):
+        q.quantize(model, [x])(x)
+    codes = wb.quantize_per_tensor(x, 0.1, 128, wb.quint8)
+    with pytest.raises(
+        wb.DTypeError, match=r"add is not defined .* self\.f\.add\(x, y\) do it, .* prepare_fx takes"
+    ):
+        _ = codes + model.positions[1:]
+    prepared = q.prepare_fx(model, q.get_default_qconfig_mapping(), (x,))
+    prepared(x)
+    assert q.sqnr(model(x), q.convert_fx(prepared)(x)) > 28
+
+
 @pytest.mark.parametrize("value", [0.7, -0.7, 30.0, -30.0, 0.0])
 def test_numbers_beside_codes(value: float) -> None:
     x = np.linspace(-2, 3, 50).astype(np.float32)

@@ -230,6 +230,22 @@ def test_a_mapping_shows_and_compares_itself() -> None:
     assert mapping != q.get_default_qat_qconfig_mapping()
 
 
+@pytest.mark.parametrize("function", [wb.nn.Sigmoid(), wb.nn.Tanh(), wb.nn.Softmax(-1), wb.nn.Hardsigmoid()])
+def test_a_fixed_range_is_not_that_of_what_its_function_takes(function: Any) -> None:
+    """A function whose values come from floating point by wish computes there, and its values become codes."""
+    wb.manual_seed(0)
+    model = wb.nn.Sequential(wb.nn.Linear(6, 8), wb.nn.Flatten(), function, wb.nn.Linear(8, 4)).eval()
+    x = wb.randn(64, 6) * 4
+    whole = q.get_default_qconfig_mapping().set_module_name("0", None)
+    some = q.QConfigMapping().set_module_name("3", q.get_default_qconfig())
+    some.set_module_name("2", whole.object_type_qconfigs[type(function)])
+    for mapping in (whole, some):
+        _, made = converted(model, x, mapping)
+        assert type(made.get_submodule("3")) is q.quantized.Linear
+        with wb.no_grad():
+            assert q.sqnr(model(x), made(x)) > 28
+
+
 def test_one_of_several_results_is_observed_and_not_all_of_them() -> None:
     """A traced normalisation gives its statistics, too: what picks the first of the three is what has a range."""
     wb.manual_seed(0)

@@ -139,27 +139,49 @@ def test_layers_with_one_weight_have_its_codes(x: Any) -> None:
     assert q.sqnr(model(x), made(x)) > 20
     # Named, each has what serves it best.
     for method in ("gptq", "awq"):
-        message = "first.weight is last.weight too: codes are made for one layer, .* Name the layers"
-        with pytest.raises(wb.QuantizationError, match=message):
+        message = "first.weight is last.weight: one weight of several .* Name 'first' and 'last' in layers="
+        with pytest.raises(wb.QuantizationError, match=f"nothing becomes codes: {message}"):
             q.quantize_weights(model, [x], group_size=8, method=method)
         made = q.quantize_weights(model, [x], group_size=8, method=method, layers=["first", "last"])
         assert made.first.weight is not made.last.weight
+        with pytest.warns(
+            UserWarning, match=message.replace("first", r"0\.first").replace("last", r"0\.last")
+        ):
+            made = q.quantize_weights(nn.Sequential(model, nn.Linear(8, 2)), [x], group_size=8, method=method)
+        assert made[0].first.weight is made[0].last.weight and type(made[0].first) is nn.Linear
+        assert type(made[1]) is WAYS[method][1]
 
 
 @pytest.mark.parametrize("method", ["nearest", "gptq"])
-def test_a_table_and_a_layer_with_one_weight(method: str) -> None:
+@pytest.mark.parametrize("bits", [4, 8])
+def test_a_table_and_a_layer_with_one_weight_stay_in_floating_point(method: str, bits: int) -> None:
     wb.manual_seed(0)
     model, x = Language().eval(), wb.randint(0, 16, (32,))
-    with pytest.raises(
-        wb.QuantizationError, match=r"table\.weight is head\.weight too: codes are made for one layer"
-    ):
-        q.quantize_weights(model, [x], group_size=8, method=method)
-    assert model.head.weight is model.table.weight
-    for layers in (["middle"], ["middle", "head"]):
-        made = q.quantize_weights(model, [x], group_size=8, bits=8, method=method, layers=layers)
-        assert (made.head.weight is made.table.weight) is (len(layers) == 1)
-        assert wb.equal(made.table.weight, model.table.weight)
-        assert q.sqnr(model(x), made(x)) > 38
+    message = (
+        r"table\.weight is head\.weight: one weight .* Name 'head' in layers=, .*quantize_dynamic\(quantized"
+    )
+    with pytest.warns(UserWarning, match=message) as warned:
+        made = q.quantize_weights(model, [x], group_size=8, bits=bits, method=method)
+    assert warned[0].filename == __file__
+    assert made.head.weight is made.table.weight and made.head.weight is not model.head.weight
+    assert [type(one) for one in made.children()] == [nn.Embedding, WAYS[method][1], nn.Linear]
+    assert q.sqnr(model(x), made(x)) > (18 if bits == 4 else 38)
+    # What the warning says to write does what it says.
+    both = q.quantize_weights(model, [x], group_size=8, bits=bits, method=method, layers=["middle", "head"])
+    assert wb.equal(both.table.weight, model.table.weight)
+    code = str(warned[0].message).partition("; then ")[2].partition(" makes")[0]
+    both = eval(code, {"wb": wb, "quantized": both})
+    small = WAYS[method][1]
+    assert [type(one) for one in both.children()] == [q.quantized.Embedding, small, small]
+    assert q.sqnr(model(x), both(x)) > (15 if bits == 4 else 36)
+
+
+def test_a_model_with_nothing_but_a_shared_weight_is_refused() -> None:
+    model = nn.Sequential(nn.Embedding(16, 8), nn.Linear(8, 16, bias=False))
+    model[1].weight = model[0].weight
+    with pytest.raises(wb.QuantizationError, match=r"no linear layer .* 0\.weight is 1\.weight"):
+        q.quantize_weights(model)
+    assert type(q.quantize_weights(model, layers=["1"])[1]) is WAYS["nearest"][1]
 
 
 def test_what_would_be_learned_for_two_is_refused(x: Any) -> None:

@@ -110,6 +110,34 @@ def test_what_is_only_clamped_is_quantized_behind_its_clamp() -> None:
     assert found["a"].low == pytest.approx(0, abs=1e-6) and found["a"].output_sqnr > 35
 
 
+class _Again(nn.Module):
+    """A layer that is called twice, with small and with large values; a function of a fixed range behind a sum."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.side, self.shared = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x: Any) -> Any:
+        x = self.shared(self.shared(x) * 100)
+        return self.shared((x + self.side(x)).sigmoid())
+
+
+@pytest.mark.parametrize("name", ["mul", "add", "side", "shared"])
+def test_values_share_a_scale_only_where_the_choice_has_them_share_it(name: str) -> None:
+    wb.manual_seed(0)
+    model, x = _Again().eval(), wb.randn(64, 8)
+    made = Simulated(model, MAPPING, batches_of(x))
+    assert [part.name for part in made.parts] == ["shared", "mul", "side", "add"]
+    with wb.no_grad():
+        plain = model(x)
+    for chosen in ({name: None}, {one: None for one in made.everything() if one != name}):
+        ratio = q.sqnr(plain, converted(model, made.mapping(chosen), x))
+        assert q.sqnr(plain, made.run(x, chosen)) == pytest.approx(ratio, abs=1)
+    # Left in floating point, calls of one layer have nothing in common.
+    if name in ("mul", "add"):
+        assert q.sensitivity(model, x, progress=False)[name].alone.sqnr > 30
+
+
 def test_weights_of_other_bits_and_the_model_stays(net: Any, x: Any) -> None:
     made = Simulated(net, MAPPING, batches_of(x))
     before = {name: one.numpy().copy() for name, one in net.state_dict().items()}

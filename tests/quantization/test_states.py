@@ -53,9 +53,29 @@ def static(seed: int) -> Any:
     return converted(wb, wb.randn(8, 1, 6, 6))
 
 
+def functions(seed: int, *kinds: nn.Module) -> Any:
+    """Functions behind a layer, each with a scale of its own."""
+    wb.manual_seed(seed)
+    chosen = kinds or (nn.ELU(), nn.GELU(), nn.PReLU(), nn.SiLU(), nn.ReLU6(), nn.LeakyReLU())
+    return quantization.quantize(nn.Sequential(nn.Linear(5, 4), *chosen).eval(), [wb.randn(32, 5)])
+
+
+def norms(seed: int) -> Any:
+    wb.manual_seed(seed)
+    model = nn.Sequential(
+        nn.Conv2d(1, 4, 1), nn.BatchNorm2d(4), nn.ReLU(), nn.BatchNorm2d(4), nn.GroupNorm(2, 4)
+    )
+    for one in (model[1], model[3]):
+        one.running_mean, one.running_var = wb.randn(4), wb.rand(4) + 0.5
+    prepared = quantization.fuse_modules(model.eval(), [["1", "2"]])
+    return quantization.quantize(prepared, [wb.randn(8, 1, 6, 6)])
+
+
 PACKED = "fc._packed_params._packed_params"
 MODELS = {
     "static": (static, lambda: wb.randn(8, 1, 6, 6)),
+    "functions": (functions, lambda: wb.randn(3, 5)),
+    "norms": (norms, lambda: wb.randn(2, 1, 6, 6)),
     "dynamic": (dynamic, lambda: wb.randn(3, 5)),
     "embedding": (embedded, lambda: wb.tensor([[1, 9, 3], [0, 0, 2]])),
 }  # fmt: skip
@@ -124,3 +144,44 @@ def test_models_that_are_pickled_leave_their_calibration_behind() -> None:
     made = quantization.convert(prepared)
     for one in (quantization.convert(again), pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
         np.testing.assert_array_equal(one(x).numpy(), made(x).numpy())
+
+
+def test_functions_of_which_pytorch_saves_nothing_keep_what_they_have() -> None:
+    model, other, x = functions(0), functions(1), wb.randn(16, 5)
+    state = model.state_dict()
+    assert {key.rpartition(".")[0] for key in state} == {
+        "quant",
+        "module.0",
+        "module.0._packed_params",
+        "module.6",
+    }
+    assert state._metadata["module.3"]["held"].keys() == {"scale", "zero_point", "weight"}
+    # A dict that has no place for it has it among the keys.
+    plain: dict[str, Any] = {}
+    model.state_dict(destination=plain)
+    assert plain.keys() - state.keys() == {
+        *(f"module.{place}.{name}" for place in range(1, 5) for name in ("scale", "zero_point")), "module.3.weight",
+    }  # fmt: skip
+    assert str(other.load_state_dict(plain)) == "<All keys matched successfully>"
+    np.testing.assert_array_equal(other(x).numpy(), model(x).numpy())
+    # Without either their own stay, and it is said.
+    other = functions(1)
+    before = float(other.module[3].scale)
+    with pytest.warns(UserWarning, match="the state has no") as told:
+        assert str(other.load_state_dict(dict(state))) == "<All keys matched successfully>"
+    assert [str(one.message).partition(":")[0] for one in told] == [
+        f"the state has no module.{place}.scale, module.{place}.zero_point{more}, as PyTorch saves none of a quantized "
+        f"{kind}"
+        for place, kind, more in (
+            (1, "ELU", ""),
+            (2, "GELU", ""),
+            (3, "PReLU", ", module.3.weight"),
+            (4, "SiLU", ""),
+        )
+    ]
+    assert float(other.module[3].scale) == before
+    assert float(other.module[6].scale) == float(model.module[6].scale)
+    # What does not fit elsewhere warns of nothing, and changes nothing.
+    wrong = {**state, "quant.scale": wb.ones(7)}
+    with pytest.raises(StateDictError, match=r"size mismatch for quant\.scale"):
+        functions(1).load_state_dict(wrong)

@@ -19,6 +19,7 @@ __all__ = [
     "TYPE_WORDS",
     "DType",
     "as_dtype",
+    "as_numbers",
     "bfloat16",
     "bool_",
     "complex64",
@@ -338,6 +339,15 @@ def _lift(strong: np.dtype[Any], weak: np.dtype[Any]) -> np.dtype[Any]:
     if weak.kind == "c" and strong.kind in "fV":
         return np.dtype(np.complex128) if strong.itemsize == 8 else np.dtype(np.complex64)
     return weak
+
+
+def as_numbers(value: str, dtype: Any) -> str:
+    """Return what to write for floating point numbers of a tensor of this type, by what the tensor is called.
+
+    >>> as_numbers("x", int64), as_numbers("x", quint8)
+    ('x.float()', 'x.dequantize()')
+    """
+    return f"{value}.{'dequantize' if getattr(dtype, 'quantized', False) else 'float'}()"
 
 
 def _together(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:

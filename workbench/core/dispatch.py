@@ -28,6 +28,7 @@ from workbench.core.dtype_rules import cast, common_dtype, compute, mixed_types,
 from workbench.core.mirrors import mirror
 from workbench.core.op import Absent, Op, Saves
 from workbench.core.outcome import infer_dims, names_in, names_of
+from workbench.core.quantized_rules import by_function_module
 from workbench.core.stack import (
     BOTTOM,
     IN_FORCE,
@@ -112,7 +113,7 @@ if eager is None:
     APPLY.give(apply)
 else:
     eager.connect(IN_FORCE, BOTTOM, Node, apply, names_of, record, vars(tape), WARNINGS, QUIET)
-    eager.connect_tape(Saves, Abstract)
+    eager.connect_tape(Saves, Abstract, (QuantizedArray, PackedArray))
 
 
 def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -279,6 +280,7 @@ def _not_quantized(op: Op) -> DTypeError:
         way = f"Call .dequantize() first, or {kernel}, which is told the scale and zero point of its result."
     return DTypeError(
         f"{op.name} is not defined for quantized tensors: {getattr(absent, 'reason', '')}. {way}"
+        f"{by_function_module(op.name)}"
     )
 
 

@@ -139,11 +139,32 @@ def joined(op: Any, *inputs: Any, **params: Any) -> Any:
     return first.with_codes(out, same_places=alike and "elementwise" in op.properties)
 
 
+_BETWEEN_LAYERS = {
+    "add": "add(x, y)",
+    "mul": "mul(x, y)",
+    "matmul": "matmul(x, y)",
+    "cat": "cat((x, y), dim)",
+}
+"""What a `FloatFunctional` computes on codes, with the scale that calibration finds."""
+
+
+def by_function_module(name: str) -> str:
+    """Say how a model that is prepared by layers has an op between them on codes; nothing where no module has it."""
+    if name not in _BETWEEN_LAYERS:
+        return ""
+    return (
+        " In a model that is prepared, self.f = wb.ao.nn.quantized.FloatFunctional() and "
+        f"self.f.{_BETWEEN_LAYERS[name]} do it, also with a parameter in floating point; prepare_fx takes the model as "
+        "it is."
+    )
+
+
 def _codes_like(op: Any, first: QuantizedArray, value: Any) -> Any:
     if not isinstance(value, QuantizedArray):
         if isinstance(value, np.ndarray) and value.ndim:
             raise DTypeError(
-                f"{op.name} of codes and plain numbers, {value.dtype}: quantize all inputs, or call .dequantize()"
+                f"{op.name} of codes and plain numbers, {value.dtype}: quantize all inputs, or call .dequantize()."
+                f"{by_function_module(op.name)}"
             )
         return first.rounded(value).codes
     if value.same_map(first):

@@ -18,7 +18,16 @@ from workbench.quantization.intrinsic.modules import ConvReLU2d, ConvReLUMaxPool
 from workbench.quantization.noise import decibels
 from workbench.quantization.observer_base import unobserved
 
-__all__ = ["LayerError", "accuracy", "compare_layers", "first_result", "model_size", "sqnr", "together"]
+__all__ = [
+    "LayerError",
+    "accuracy",
+    "compare_layers",
+    "first_result",
+    "float_results",
+    "model_size",
+    "sqnr",
+    "together",
+]
 
 
 def _numbers(value: Any) -> Any:
@@ -44,14 +53,14 @@ def sqnr(signal: Any, approximation: Any) -> float:
     return float(decibels(np.sum(a * a), np.sum((a - b) ** 2)))
 
 
-def _results(output: Any) -> Iterator[Value]:
+def float_results(output: Any) -> Iterator[Value]:
     """Yield the tensors of floating point, or codes, of a model's result: of dicts, tuples and lists in their order."""
     if isinstance(output, Value):
         if _numbers(output).dtype.kind == "f":
             yield output
     elif isinstance(output, dict | tuple | list):
         for one in output.values() if isinstance(output, dict) else output:
-            yield from _results(one)
+            yield from float_results(one)
 
 
 _NO_RESULT = "the model's result has no floating point values to compare: it is {}; return a tensor, or a dict or tuple"
@@ -59,7 +68,7 @@ _NO_RESULT = "the model's result has no floating point values to compare: it is 
 
 def together(output: Any) -> Any:
     """Return all floating point values of a model's result in one row, codes as what they stand for."""
-    found = [_numbers(one).ravel() for one in _results(output)]
+    found = [_numbers(one).ravel() for one in float_results(output)]
     if not found:
         raise QuantizationError(_NO_RESULT.format(type(output).__name__))
     return np.concatenate(found)
@@ -67,7 +76,7 @@ def together(output: Any) -> Any:
 
 def first_result(output: Any) -> Any:
     """Return the first tensor of floating point of a model's result, which may be dicts, tuples and lists of them."""
-    found = next(_results(output), None)
+    found = next(float_results(output), None)
     if found is None:
         raise QuantizationError(_NO_RESULT.format(type(output).__name__))
     return found
@@ -136,7 +145,7 @@ def compare_layers(model: Module, converted: Module, *inputs: Any) -> list[Layer
     """Call both models with the same inputs and compare the outputs of the layers that mean the same, in order.
 
     `model` is the floating point model; fused or not. Where a layer of `converted` has swallowed those behind it,
-    the output of the last of these is compared.
+    the output of the last of these is compared. Of a layer that is called several times all outputs are.
 
     Raises `QuantizationError` where the two have no layer in common.
     """
@@ -153,9 +162,9 @@ def compare_layers(model: Module, converted: Module, *inputs: Any) -> list[Layer
     before, after = _outputs(model, pairs, inputs), _outputs(converted, pairs, inputs)
     kinds = {name: type(module).__name__ for name, module in converted.named_modules()}
     return [
-        LayerError(name, kinds[name], sqnr(before[name], after[name]))
+        LayerError(name, kinds[name], sqnr(together(before[name]), together(after[name])))
         for name in after
-        if name in before and _numbers(before[name]).shape == _numbers(after[name]).shape
+        if [one.shape for one in before.get(name, ())] == [one.shape for one in after[name]]
     ]
 
 
@@ -180,13 +189,14 @@ def _comparable(name: str, made: Module, wanted: dict[str, Module], converted: M
     return not swallowed and not (isinstance(made, Identity) and isinstance(wanted[name], Identity))
 
 
-def _outputs(model: Module, names: list[str], inputs: tuple[Any, ...]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _outputs(model: Module, names: list[str], inputs: tuple[Any, ...]) -> dict[str, list[Any]]:
+    """Return what layers give, call by call."""
+    found: dict[str, list[Any]] = {}
 
     def keep(name: str) -> Any:
         def hook(module: Any, arguments: tuple[Any, ...], output: Any) -> None:
             if isinstance(output, Value):
-                found[name] = output
+                found.setdefault(name, []).append(output)
 
         return hook
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.base.errors import QuantizationError
-from workbench.nn import Dropout, MaxPool2d, Module
+from workbench.nn import MaxPool2d, Module
 from workbench.quantization import quantized
 from workbench.quantization.custom_config import swaps_of
 from workbench.quantization.fake_quantize import FakeQuantizeBase
@@ -16,7 +16,12 @@ from workbench.quantization.given import require_model
 from workbench.quantization.graph_mode.observing import is_prepared
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.layer_observers import check_tables, observe_weights, observer_of, quantizable
-from workbench.quantization.mappings import PARTS_IN_CODES, TABLES, get_default_static_quant_module_mappings
+from workbench.quantization.mappings import (
+    PARTS_IN_CODES,
+    PASSING,
+    TABLES,
+    get_default_static_quant_module_mappings,
+)
 from workbench.quantization.observed import seen_nothing
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.quantized.layers import renew
@@ -108,8 +113,10 @@ def with_integer_layers(
     for name, module in [*model.named_modules()]:
         if type(module) is MaxPool2d and getattr(module, "qconfig", None) is not None:
             put(model, name, quantized.MaxPool2d.from_float(module))
-        elif type(module) is Dropout and Dropout in table and getattr(module, "qconfig", None) is not None:
-            put(model, name, table[Dropout].from_float(module).eval())
+        elif (
+            type(module) in PASSING and type(module) in table and getattr(module, "qconfig", None) is not None
+        ):
+            put(model, name, table[type(module)].from_float(module).eval())
         elif isinstance(module, DeQuantStub):
             put(model, name, quantized.DeQuantize().eval())
         elif type(module) in TABLES and getattr(module, "qconfig", None) is not None:

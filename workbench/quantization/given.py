@@ -9,7 +9,9 @@ from workbench.base.errors import QuantizationError, short
 from workbench.graph import Graph
 from workbench.nn import Module
 
-__all__ = ["checked_mapping", "checked_qconfig", "require_layers", "require_model", "require_own"]
+__all__ = [
+    "checked_mapping", "checked_qconfig", "names_of_parameters", "require_layers", "require_model", "require_own",
+]  # fmt: skip
 
 
 def checked_qconfig(config: Any, what: str) -> Any:
@@ -69,8 +71,8 @@ def checked_mapping(mapping: Any, default: dict[type, Any], what: str) -> dict[t
     return dict(mapping)
 
 
-def require_own(model: Module, layers: Iterable[Module], name: str, why: str) -> None:
-    """Raise `QuantizationError` where a parameter called `name` of one of these layers is another module's too.
+def names_of_parameters(model: Module) -> dict[int, list[str]]:
+    """Return the dotted names that each parameter has, by its identity: more than one where modules share it.
 
     A module that stands under several names is one module.
     """
@@ -79,6 +81,12 @@ def require_own(model: Module, layers: Iterable[Module], name: str, why: str) ->
         for own, one in module._parameters.items():
             if one is not None:
                 standing.setdefault(id(one), []).append(f"{path}.{own}" if path else own)
+    return standing
+
+
+def require_own(model: Module, layers: Iterable[Module], name: str, why: str) -> None:
+    """Raise `QuantizationError` where a parameter called `name` of one of these layers is another module's too."""
+    standing = names_of_parameters(model)
     for layer in layers:
         names = standing.get(id(getattr(layer, name)), [])
         if len(names) > 1:

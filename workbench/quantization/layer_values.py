@@ -97,8 +97,7 @@ def _found(measurement: Measurement | None, entry: Entry) -> LayerValues:
         raise QuantizationError(
             "no batch is held: give a small one, Calibration(model, evaluate=(inputs, labels))"
         )
-    before, after = measurement.values_at(entry.point)
-    return compared_values(_numbers(before), _numbers(after))
+    return compared_values(*measurement.values_at(entry.point))
 
 
 class LayerValuesBeside:

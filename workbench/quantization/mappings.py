@@ -16,7 +16,7 @@ from workbench.quantization.stubs import DeQuantStub, QuantStub
 __all__ = [
     "COMPUTED", "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_QAT_MODULE_MAPPINGS",
     "DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "MADE_OF_PARTS",
-    "OBSERVED", "PARTS_IN_CODES", "TABLES", "WEIGHTED", "get_default_compare_output_module_list",
+    "OBSERVED", "PARTS_IN_CODES", "PASSING", "TABLES", "WEIGHTED", "get_default_compare_output_module_list",
     "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings",
     "get_default_qconfig_propagation_list", "get_default_static_quant_module_mappings",
     "get_default_static_quant_reference_module_mappings", "get_dynamic_quant_module_class",
@@ -76,7 +76,6 @@ _COMPUTED: Mapping = {
     nn.LayerNorm: quantized.LayerNorm,
     nn.LeakyReLU: quantized.LeakyReLU,
     nn.PReLU: quantized.PReLU,
-    nn.ReLU6: quantized.ReLU6,
     nn.SiLU: quantized.SiLU,
 }
 """Layers whose results have a scale of their own, and that have nothing else to quantize."""
@@ -89,11 +88,16 @@ _TABLES: Mapping = {nn.Embedding: embedding.Embedding, nn.EmbeddingBag: embeddin
 TABLES: tuple[type, ...] = tuple(_TABLES)
 """Layers of which only the weight is quantized."""
 
+_PASSING: Mapping = {nn.Dropout: quantized.Dropout, nn.ReLU6: quantized.ReLU6}
+
+PASSING: tuple[type, ...] = tuple(_PASSING)
+"""Layers whose results have the scale of what they are given."""
+
 _STATIC: Mapping = {
     QuantStub: quantized.Quantize,
     DeQuantStub: quantized.DeQuantize,
     functional_modules.FloatFunctional: functional_modules.QFunctional,
-    nn.Dropout: quantized.Dropout,
+    **_PASSING,
     **_WEIGHTED,
     **_TRAINED,
     **_COMPUTED,

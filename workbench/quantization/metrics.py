@@ -175,7 +175,8 @@ class Measurement:
     def values_at(self, point: Point) -> tuple[Any, Any]:
         """Return the values of an observed point on the batch, in the floating point model and in the integer one.
 
-        Raises `QuantizationError` where the integer model does not compute them by themselves.
+        Those of all calls stand in one row. Raises `QuantizationError` where the integer model does not compute them by
+        themselves.
         """
         with self._lock, dispatch.no_grad():
             self._make_forms()
@@ -184,9 +185,9 @@ class Measurement:
                 raise QuantizationError(f"the integer model does not compute {point.name} by itself")
             before = self._caught(self._twin, point.slot)
             after = self._caught(self._converted, place)
-        if before is None or after is None:
+        if not before or not after:
             raise QuantizationError(f"the integer model computes {point.name} within another step")
-        return before, after
+        return together(before), together(after)
 
     def graphs(self) -> tuple[Graph, Graph]:
         """Trace the model in floating point, and what converting it now gives, for the inputs of the batch.
@@ -219,8 +220,8 @@ class Measurement:
             self._twin = floating_twin(self.model)
         self._bring_up_to_date()
 
-    def _caught(self, model: Any, place: str) -> Any:
-        """What the module at `place` returns when `model`, which is this object's own, runs."""
+    def _caught(self, model: Any, place: str) -> list[Any]:
+        """What the module at `place` returns, call by call, when `model`, which is this object's own, runs."""
         seen: list[Any] = []
         handle = model.get_submodule(place).register_forward_hook(
             lambda module, inputs, output: seen.append(output)
@@ -229,7 +230,7 @@ class Measurement:
             self._called(model)
         finally:
             handle.remove()
-        return seen[0] if seen and isinstance(seen[0], Value) else None
+        return [one for one in seen if isinstance(one, Value)]
 
     def _called(self, model: Any) -> Any:
         return model(*self.arguments)

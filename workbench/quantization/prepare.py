@@ -187,7 +187,10 @@ def _is_floating(one: Any) -> bool:
 
 @only_computes
 def _dequantize_outputs(module: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-    """Pass what a model returns through its `dequant`."""
+    """Pass the tensors that a model returns, in dicts, tuples and lists too, through its `dequant`."""
+    if isinstance(output, dict):
+        return type(output)({key: _dequantize_outputs(module, inputs, one) for key, one in output.items()})
     if isinstance(output, tuple | list):
-        return type(output)(module.dequant(one) if isinstance(one, Value) else one for one in output)
-    return module.dequant(output)
+        parts = [_dequantize_outputs(module, inputs, one) for one in output]
+        return type(output)(*parts) if hasattr(output, "_fields") else type(output)(parts)
+    return module.dequant(output) if isinstance(output, Value) else output

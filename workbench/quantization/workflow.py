@@ -11,7 +11,7 @@ from workbench.base.errors import QuantizationError
 from workbench.core import dispatch
 from workbench.core.value import Value
 from workbench.nn import Module
-from workbench.quantization.analysis import sqnr
+from workbench.quantization.analysis import float_results, sqnr
 from workbench.quantization.calibration import Calibration
 from workbench.quantization.convert import convert
 from workbench.quantization.fuse import find_patterns, fuse_modules
@@ -103,11 +103,7 @@ def fuse_automatically(model: Module, *inputs: Any) -> Module:
     fused = fuse_modules(model, groups)
     with dispatch.no_grad():
         expected, found = model(*inputs), fused(*inputs)
-    pairs = zip(_several(expected), _several(found), strict=True)
+    pairs = zip(float_results(expected), float_results(found), strict=True)
     # Folding changes the last digits only, far beyond 60 dB; a model that computes something in between loses
     # more.
     return fused if all(sqnr(a, b) > 60 for a, b in pairs) else model
-
-
-def _several(output: Any) -> tuple[Any, ...]:
-    return tuple(output) if isinstance(output, tuple | list) else (output,)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.base.dims import Dims, unify_names
-from workbench.base.dtypes import dtype_of
+from workbench.base.dtypes import as_numbers, dtype_of
 from workbench.base.errors import AutogradError, DimensionError, DTypeError
 from workbench.core import dispatch
 from workbench.core.bases import next_serial
@@ -36,7 +36,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     if requires_grad and self.payload.dtype.kind not in "fcV":
         raise DTypeError(
             f"only Tensors of floating point and complex dtype can require gradients, this is {self.dtype.name}. "
-            "Cast it first: x.float().requires_grad_()"
+            f"Cast it first: {as_numbers('x', self.dtype)}.requires_grad_()"
         )
     if requires_grad and self._inference and not dispatch.inference():
         raise AutogradError(

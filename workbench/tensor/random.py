@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import broadcast_sizes
-from workbench.base.dtypes import get_default_dtype, plain_dtype
-from workbench.base.errors import DimensionError
+from workbench.base.dtypes import as_numbers, get_default_dtype, plain_dtype
+from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.random import Generator
 from workbench.base.symbolic_size import SymbolicSize, whole
 from workbench.core import dispatch
@@ -169,9 +169,21 @@ def randperm(n: int, *, dtype: DTypeLike | None = None, generator: Generator | N
     return _made(noise("randperm", (n,), plain_dtype(dtype or int).numpy, generator=generator))
 
 
+def _require_numbers(op: str, *values: Any) -> None:
+    """Refuse codes: chances, rates and counts are numbers."""
+    for one in values:
+        dtype = one.payload.dtype if isinstance(one, Value) else one
+        if getattr(dtype, "quantized", False):
+            raise DTypeError(
+                f"{op} takes and gives plain numbers, and was given codes, {dtype.name}: use "
+                f"{as_numbers('x', dtype)}"
+            )
+
+
 def _hits(op: str, sizes: Any, dtype: Any, chance: Tensor | float, generator: Generator | None) -> Any:
     """Return 1 with a probability, a number or one for each place, else 0. Those of a trace are not checked."""
     likely: Any = chance
+    _require_numbers("bernoulli", dtype, chance)
     if isinstance(chance, Value):
         likely = _bare(chance)
         array = likely.payload
@@ -209,6 +221,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     >>> wb.poisson(wb.zeros(2))
     tensor([0., 0.])
     """
+    _require_numbers("poisson", input)
     rates = _bare(input)
     if _has_numbers(rates) and not bool((rates.payload >= 0).all()):
         raise ValueError("invalid Poisson rate, expected all rates to be non-negative")
@@ -226,6 +239,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     >>> wb.binomial(wb.tensor([3.0, 5.0]), wb.tensor([1.0, 0.0]))
     tensor([3., 0.])
     """
+    _require_numbers("binomial", count, prob)
     for name, one, most in (("count", count, np.inf), ("prob", prob, 1.0)):
         bare = _bare(one)
         array = bare.payload

@@ -103,13 +103,13 @@ class _MaxPool(WindowPool):
         names = input._names
         if names is not None and names != self.layout:
             self._check_names(input)
-        if len(input.payload.shape) != self.spatial + 2:
-            return self._pool_one(input)
+        if len(input.payload.shape) != self.spatial + 2 or getattr(input.payload.dtype, "quantized", False):
+            return self._called(input)
         values, indices = self.op(input, **(self._params or self.settings()))
         return (values, indices) if self.return_indices else values
 
-    def _pool_one(self, input: Any) -> Any:
-        """Pool one example without the dim N, or refuse."""
+    def _called(self, input: Any) -> Any:
+        """Pool what is no batch of plain numbers as the function does: one example without the dim N, or codes."""
         return getattr(functional, self.op.name)(
             input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
         )  # fmt: skip

@@ -68,6 +68,8 @@ class Shared:
         """What the outputs need: nothing else is written."""
         self.readers: dict[Value, list[Any]] = {}
         """Which nodes read each value."""
+        self.results: frozenset[Value] = frozenset()
+        """What the graph gives."""
         self.held: dict[Value, Tensor] = {}
         """The tensors that the graph holds."""
         self.codes: dict[Value, Codes] = {}

@@ -81,6 +81,7 @@ class _Writer:
         self.shared.shown = graph.symbols()
         self.shared.needed = _needed(graph)
         self.shared.readers = graph.users()
+        self.shared.results = frozenset(values_in(graph.outputs))
         self.shared.held = graph.held()
         self.body = Body(self.shared)
         self.refused: dict[str, list[tuple[str, str]]] = {}

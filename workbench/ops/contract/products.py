@@ -28,9 +28,9 @@ def check_same_dtype(message: str, a: Any, b: Any) -> None:
     """Refuse two types: a product does not convert silently what may be large."""
     first, second = a.payload.dtype, b.payload.dtype
     if first != second:
-        raise DTypeError(
-            f"{message}: {a.dtype.name} != {b.dtype.name}. Cast one of them, e.g. other.to(input.dtype)"
-        )
+        codes = a.dtype.is_quantized or b.dtype.is_quantized
+        way = "Call .dequantize() on codes" if codes else "Cast one of them, e.g. other.to(input.dtype)"
+        raise DTypeError(f"{message}: {a.dtype.name} != {b.dtype.name}. {way}")
 
 
 @offered(out="exact")

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from workbench.base.dims import Dims, broadcast
+from workbench.base.dtypes import as_numbers
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.batch_rules import as_it_is
 from workbench.core.dtype_rules import FLOAT, PROMOTE
@@ -390,7 +391,8 @@ def _check_parts(op: str, *parts: Any) -> None:
     types = [part.payload.dtype for part in parts]
     if types[0] not in (np.float32, np.float64):
         raise DTypeError(
-            f"{op} expects both parts as float32 or float64, got {parts[0].dtype.name}: cast it first, e.g. x.float()"
+            f"{op} expects both parts as float32 or float64, got {parts[0].dtype.name}: cast it first, e.g. "
+            f"{as_numbers('x', types[0])}"
         )
     if types[-1] != types[0]:
         raise DTypeError(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.base.dtypes import complex128, float64
+from workbench.base.dtypes import as_numbers, complex128, float64
 from workbench.base.errors import DTypeError
 from workbench.base.numbers import wrapped
 from workbench.core.families import NOT_DIFFERENTIABLE, binary, unary
@@ -179,9 +179,9 @@ class MantissaExponent(NamedTuple):
 
 
 def _float_only(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    if dtype.kind in "biuc":
+    if dtype.kind in "biucq":
         raise DTypeError(
-            f"frexp() only supports floating-point dtypes, got {dtype}: cast it first, input.float()"
+            f"frexp() only supports floating-point dtypes, got {dtype}: cast it first, {as_numbers('input', dtype)}"
         )
     return dtype
 
@@ -210,6 +210,7 @@ def frexp(input: Tensor) -> MantissaExponent:
     >>> wb.frexp(wb.tensor([6.0, -0.1]))
     MantissaExponent(mantissa=tensor([ 0.7500, -0.8000]), exponent=tensor([ 3, -3], dtype=workbench.int32))
     """
+    _float_only(input.payload.dtype)
     exponent = FREXP_EXPONENT(input)
     # In two steps: a single factor for the smallest numbers is beyond the type's range.
     whole = ops.neg(ops.to(exponent, dtype=input.payload.dtype))

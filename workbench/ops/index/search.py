@@ -215,6 +215,11 @@ def _given(
 
 def _rows(input: Any, dim: int | str | None, name: str) -> tuple[Any, int]:
     """Return what is compared as a matrix, one row each, and the dim it lies along (-1 for all values)."""
+    if input.dtype.is_quantized:
+        raise DTypeError(
+            f"{name} compares plain numbers, and was given codes, {input.dtype.name}: call .dequantize() for the "
+            "numbers, or .int_repr() for the codes"
+        )
     array = np.asarray(numbers(input))
     if dim is None:
         return array.reshape(-1, 1), -1

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, Names, broadcast_sizes, unify_names
+from workbench.base.dtypes import as_numbers
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.batch_rules import matrices
 from workbench.core.op import DTypeRule, Op, Saves, ops
@@ -155,11 +156,11 @@ def together(op: str, a: Dims, b: Dims) -> Dims:
 def check_floating(x: Any, op: str, argument: str = "tensor", half: bool = False) -> None:
     """Refuse values that are neither floating point nor complex, and those of 16 bits unless `half`."""
     dtype = x.payload.dtype
-    if dtype.kind in "biu":
+    if dtype.kind in "biuq":
         name = x.dtype.name
         raise DTypeError(
             f"{op}: Expected a floating point or complex {argument} as input. Got {WORDS.get(name, name)}. "
-            "Cast it first: x.float()"
+            f"Cast it first: {as_numbers('x', dtype)}"
         )
     if not half and dtype.itemsize == 2:
         raise DTypeError(

@@ -36,6 +36,10 @@ def noise(
     tensor([5, 5])
     """
     source = default_generator if generator is None else generator
+    if getattr(dtype, "quantized", False):
+        raise DTypeError(
+            f"{dtype.name} are codes, and numbers are drawn as such: draw them in float32, and quantize them"
+        )
     # What runs a call on values without numbers draws nothing, and whoever writes it down knows what it stands for.
     known = tell_noise(kind, sizes, np.dtype(dtype), arguments, keywords, source)
     return new(numbers_drawn(source, kind, sizes, dtype, arguments, keywords)) if known is None else known

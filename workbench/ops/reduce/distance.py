@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, broadcast, dim_indices, unify_names
+from workbench.base.dtypes import as_numbers
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dtype_rules import FLOAT
 from workbench.core.families import grid
@@ -275,7 +276,8 @@ def _refuse_other_types(op: str, *values: Any) -> None:
     for value in values:
         if value.payload.dtype.kind not in "fV":
             raise DTypeError(
-                f"{op} only supports floating-point dtypes, got {value.dtype.name}. Cast first: x.float()"
+                f"{op} only supports floating-point dtypes, got {value.dtype.name}. Cast first: "
+                f"{as_numbers('x', value.dtype)}"
             )
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.base.dims import Dims, unnamed
+from workbench.base.dtypes import as_numbers
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import KEEP
@@ -154,7 +155,9 @@ def histogram(
     """
     dtype = input.payload.dtype
     if dtype.kind != "f":
-        raise DTypeError(f"histogram() is not implemented for {input.dtype.name}. Cast first: x.float()")
+        raise DTypeError(
+            f"histogram() is not implemented for {input.dtype.name}. Cast first: {as_numbers('x', dtype)}"
+        )
     if isinstance(bins, Value):
         edges = bins
     else:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import dim_index
-from workbench.base.dtypes import as_dtype
+from workbench.base.dtypes import as_dtype, as_numbers
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.op import Sample, ops
 from workbench.core.tape import Call
@@ -89,7 +89,7 @@ def vector_norm(input: Any, p: float, axes: tuple[int, ...], keepdim: bool, name
     if input.payload.dtype.kind not in "fcV":
         raise DTypeError(
             f"{name}(): the desired output dtype should be either floating point or complex. Got "
-            f"{input.dtype.name} instead. Cast first: x.float()"
+            f"{input.dtype.name} instead. Cast first: {as_numbers('x', input.dtype)}"
         )
     dims = dims_of(input)
     if (p == math.inf or p < 0) and not all(dims.sizes[i] for i in axes):

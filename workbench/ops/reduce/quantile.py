@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import dim_index
+from workbench.base.dtypes import as_numbers
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.symbolic_size import as_float
 from workbench.core.op import ops
@@ -26,7 +27,7 @@ def _check(name: str, input: Any, q: Any, interpolation: str) -> Any:
     if dtype.kind != "f" or dtype.itemsize < 4:
         raise DTypeError(
             f"{name}() input tensor must be either float or double dtype, this is {input.dtype.name}. "
-            f"Cast first: x.float().{name}(q)"
+            f"Cast first: {as_numbers('x', dtype)}.{name}(q)"
         )
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import MAXIMUM_DIMS, Dims, dim_indices
-from workbench.base.dtypes import as_dtype
+from workbench.base.dtypes import as_dtype, as_numbers
 from workbench.base.errors import DimensionIndexError, DTypeError
 from workbench.base.symbolic_size import as_float
 from workbench.core import sparse_rules
@@ -391,7 +391,7 @@ def nanmean(
     if input.payload.dtype.kind not in "fcV":
         raise DTypeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.name}. "
-            "Cast first: x.float().nanmean()"
+            f"Cast first: {as_numbers('x', input.dtype)}.nanmean()"
         )
     axes = axes_of(input, dim, "nanmean")
     numbers = ops.sum(ops.logical_not(ops.isnan(input)), dim=axes, keepdim=keepdim)

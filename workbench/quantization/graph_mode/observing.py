@@ -103,6 +103,21 @@ class Plan:
                 found.append(node)
         return found
 
+    def sharing(self) -> dict[Node, list[Node]]:
+        """Return the values that need a scale, by the node that stands for all that share one, in order."""
+        found: dict[Node, list[Node]] = {}
+        for node in self.observed():
+            found.setdefault(self.group(node), []).append(node)
+        return found
+
+    def activation(self, node: Node) -> Any:
+        """Return what makes the observer of a value.
+
+        What has no say itself, such as an input, is observed as the one that takes it wants.
+        """
+        takers = [node, *(user for user in node.users if user in self.coded)]
+        return next(self.configs[one].activation for one in takers if _wants(self.configs.get(one)))
+
     def _is_inner(self, node: Node, user: Node) -> bool:
         return node in self.inner and node in user.all_input_nodes
 
@@ -157,7 +172,11 @@ def leave_floats(module: GraphModule, made: Plan) -> None:
 
 
 def _reach_moves(made: Plan, wanted: set[Node]) -> None:
-    """Have ops that take codes as they are take them where they stand beside what does."""
+    """Have ops that take codes as they are take them where they stand beside what does.
+
+    What gives a fixed range has an observer for that alone: it takes the codes of a value that has an observer of its
+    own, and no other, which would be cut to that range.
+    """
     moves = [node for node, own in made.said.items() if own.way == "native" and node in wanted]
     changed = True
     while changed:
@@ -168,7 +187,10 @@ def _reach_moves(made: Plan, wanted: set[Node]) -> None:
             beside = any(one in made.coded for one in made.values(node)) or any(
                 user in made.coded for user in node.users
             )
-            if beside:
+            cut = made.said[node].travels == "fixed" and any(
+                one not in made.coded and one not in wanted for one in made.values(node)
+            )
+            if beside and not cut:
                 made.coded.add(node)
                 changed = True
 
@@ -212,17 +234,13 @@ def _join_clamps(made: Plan) -> None:
 def insert_observers(module: GraphModule, made: Plan) -> None:
     """Put an observer behind each value that needs one, in place; values that share a scale share it."""
     held: dict[Node, str] = {}
+    for group, nodes in made.sharing().items():
+        held[group] = new_path(module, f"activation_post_process_{len(held)}")
+        module.add_submodule(held[group], made.activation(nodes[0])().train(module.training))
     for node in made.observed():
-        group = made.group(node)
-        if group not in held:
-            # What has no say itself, such as an input, is observed as the one that takes it wants.
-            takers = [node, *(user for user in node.users if user in made.coded)]
-            config: Any = next(made.configs.get(one) for one in takers if _wants(made.configs.get(one)))
-            held[group] = new_path(module, f"activation_post_process_{len(held)}")
-            module.add_submodule(held[group], config.activation().train(module.training))
         seen = made.clamped.get(node, node)
         with module.graph.inserting_after(seen):
-            watching = module.graph.call_module(held[group], (seen,))
+            watching = module.graph.call_module(held[made.group(node)], (seen,))
         for user in [*seen.users]:
             # What takes no codes takes a value that is none itself, and loses nothing: a sum beside a layer.
             if user is not watching and (

@@ -20,7 +20,6 @@ from workbench.quantization.quantized.computed import (
     LayerNorm,
     LeakyReLU,
     PReLU,
-    ReLU6,
     Sigmoid,
     SiLU,
     Softmax,
@@ -37,7 +36,6 @@ from workbench.quantization.quantized.convolutions import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
-from workbench.quantization.quantized.dropout import Dropout
 from workbench.quantization.quantized.embedding import Embedding, EmbeddingBag
 from workbench.quantization.quantized.functional_modules import (
     FloatFunctional,
@@ -50,6 +48,7 @@ from workbench.quantization.quantized.layers import (
     MaxPool2d,
     quantize_weight,
 )
+from workbench.quantization.quantized.passing import Dropout, ReLU6
 from workbench.quantization.quantized.recurrent import LSTM
 
 __all__ = [

@@ -6,7 +6,8 @@ has a weight in codes stands in `layers.py`.
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import Any, ClassVar
 
 from workbench import nn
 from workbench.base.dims import dim_index
@@ -14,6 +15,7 @@ from workbench.base.dtypes import quint8
 from workbench.core.op import ops
 from workbench.core.value import dims_of
 from workbench.nn import Module
+from workbench.nn.state import once_checked
 from workbench.ops.quantized.quantize import DEQUANTIZE, QUANTIZE_PER_TENSOR
 from workbench.quantization.intrinsic import modules as fused
 from workbench.quantization.observed import observer_of
@@ -22,15 +24,21 @@ from workbench.quantization.quantized.boundary import QuantizedModule, require_c
 __all__ = [
     "ELU", "GELU", "BNReLU2d", "BNReLU3d", "BatchNorm2d", "BatchNorm3d", "Computed", "GroupNorm",
     "Hardsigmoid", "Hardswish", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "LeakyReLU", "PReLU",
-    "ReLU6", "SiLU", "Sigmoid", "Softmax", "Tanh",
+    "SiLU", "Sigmoid", "Softmax", "Tanh",
 ]  # fmt: skip
 
 
-_INNER = "inner."
+_SCALE = ("scale", "zero_point")
 
 
 class Computed(QuantizedModule):
     """A floating point module between codes: q = quantize(f(dequantize(x)))."""
+
+    inside: ClassVar[str] = "inner."
+    """Where the module's own tensors stand, which a state has beside scale and zero point."""
+
+    in_rows: ClassVar[bool] = False
+    """Whether a state has scale and zero point as rows of one number, as PyTorch has them here."""
 
     def __init__(self, inner: Module) -> None:
         super().__init__()
@@ -59,21 +67,59 @@ class Computed(QuantizedModule):
         """Return the state, in which the module's own tensors stand beside scale and zero point."""
         prefix = settings.get("prefix", args[1] if len(args) > 1 else "")
         found = super().state_dict(*args, **settings)
-        for key in [key for key in found if key.startswith(f"{prefix}{_INNER}")]:
-            found[prefix + key.removeprefix(f"{prefix}{_INNER}")] = found.pop(key)
+        for key in [key for key in found if key.startswith(prefix + self.inside)]:
+            found[prefix + key.removeprefix(prefix + self.inside)] = found.pop(key)
+        if self.in_rows:
+            found.update({prefix + name: found[prefix + name].reshape(1) for name in _SCALE})
         return found
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         # In place: the module inside is given what is left of it.
         for key in [key for key in state_dict if key.startswith(prefix)]:
             last = key.removeprefix(prefix)
-            if last not in self._buffer_names and not last.startswith(_INNER):
-                state_dict[f"{prefix}{_INNER}{last}"] = state_dict.pop(key)
+            if last not in self._buffer_names and not last.startswith(self.inside):
+                state_dict[prefix + self.inside + last] = state_dict.pop(key)
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def extra_repr(self) -> str:
         """Return scale and zero point."""
         return self._output_repr()
+
+
+class _Stateless(Computed):
+    """A module of which PyTorch's state has nothing: what it holds is beside the versions there."""
+
+    def state_dict(self, *args: Any, **settings: Any) -> Any:
+        """Return the state; where it has no place for versions, it has the tensors."""
+        prefix = settings.get("prefix", args[1] if len(args) > 1 else "")
+        found = super().state_dict(*args, **settings)
+        if hasattr(found, "_metadata"):
+            own = {name: found.pop(prefix + name) for name in self._held()}
+            found._metadata[prefix[:-1]]["held"] = {name: one.detach().clone() for name, one in own.items()}
+        return found
+
+    def _held(self) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in _SCALE}
+        return {**own, **{name: one.detach() for name, one in self.inner.named_parameters()}}
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
+    ) -> None:
+        held, own = local_metadata.get("held", {}), self._held()
+        kept = [name for name in own if name not in held and prefix + name not in state_dict]
+        for name, one in own.items():
+            state_dict.setdefault(prefix + name, held.get(name, one))
+        if kept:
+            once_checked(local_metadata, lambda: self._tell(prefix, kept))
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+    def _tell(self, prefix: str, kept: list[str]) -> None:
+        names = ", ".join(prefix + name for name in kept)
+        warnings.warn(
+            f"the state has no {names}, as PyTorch saves none of a quantized {type(self).__name__}: they stay as they "
+            "are here. Calibrate on the same data before, or set them behind",
+            stacklevel=4,
+        )
 
 
 class _Served(Computed):
@@ -177,18 +223,17 @@ def _bare(module: Any) -> Any:
     return module
 
 
-def _computed(kind: type) -> Any:
+def _computed(kind: type, base: type = Computed, **settings: Any) -> Any:
     """Return the class on codes of a floating point one."""
-    made = type(kind.__name__, (Computed,), {"__doc__": f"`{kind.__name__}` between codes."})
+    made = type(kind.__name__, (base,), {"__doc__": f"`{kind.__name__}` between codes.", **settings})
     made.__module__ = __name__
     return made
 
 
-ELU, GELU, Hardsigmoid, Hardswish = (
-    _computed(kind) for kind in (nn.ELU, nn.GELU, nn.Hardsigmoid, nn.Hardswish)
+ELU, GELU, PReLU, SiLU = (_computed(kind, _Stateless) for kind in (nn.ELU, nn.GELU, nn.PReLU, nn.SiLU))
+Hardsigmoid, Hardswish, LeakyReLU = (_computed(kind) for kind in (nn.Hardsigmoid, nn.Hardswish, nn.LeakyReLU))
+Sigmoid, Tanh = (_computed(kind) for kind in (nn.Sigmoid, nn.Tanh))
+BatchNorm2d, BatchNorm3d = (_computed(kind, in_rows=True) for kind in (nn.BatchNorm2d, nn.BatchNorm3d))
+BNReLU2d, BNReLU3d = (
+    _computed(kind, in_rows=True, inside="inner.0.") for kind in (fused.BNReLU2d, fused.BNReLU3d)
 )
-LeakyReLU, PReLU, ReLU6, SiLU = (_computed(kind) for kind in (nn.LeakyReLU, nn.PReLU, nn.ReLU6, nn.SiLU))
-Sigmoid, Tanh, BatchNorm2d, BatchNorm3d = (
-    _computed(kind) for kind in (nn.Sigmoid, nn.Tanh, nn.BatchNorm2d, nn.BatchNorm3d)
-)
-BNReLU2d, BNReLU3d = (_computed(kind) for kind in (fused.BNReLU2d, fused.BNReLU3d))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.base.dtypes import quint8
+from workbench.base.dtypes import float32, quint8
 from workbench.base.errors import QuantizationError
 from workbench.core.op import ops
 from workbench.nn import functional
@@ -19,10 +19,15 @@ from workbench.quantization.quantized.boundary import QuantizedModule, require_c
 __all__ = ["FXFloatFunctional", "FloatFunctional", "QFunctional"]
 
 
+def _is_codes(one: Any) -> bool:
+    return bool(getattr(one.payload.dtype, "quantized", False))
+
+
 class QFunctional(QuantizedModule):
     """The same functions on codes, with the scale and the zero point of what they return.
 
-    q = quantize(f(dequantize(x), dequantize(y))).
+    q = quantize(f(dequantize(x), dequantize(y))). Beside codes there may be numbers in floating point, such as a
+    parameter: they are taken as they are, and rounded once, with the result.
     """
 
     def __init__(self) -> None:
@@ -47,9 +52,12 @@ class QFunctional(QuantizedModule):
         raise QuantizationError(f"QFunctional is not called itself: call its {INSTEAD}")
 
     def _numbers(self, *inputs: Any) -> list[Any]:
+        """Return what codes stand for, and floating point numbers beside them as they are."""
+        in_codes = any(_is_codes(one) for one in inputs)
         for one in inputs:
-            require_codes(self, one)
-        return [DEQUANTIZE(one) for one in inputs]
+            if not (in_codes and one.dtype.is_floating_point):
+                require_codes(self, one)
+        return [DEQUANTIZE(one) if _is_codes(one) else one.to(float32) for one in inputs]
 
     def _output(self) -> dict[str, Any]:
         if not self.known:
@@ -67,11 +75,10 @@ class QFunctional(QuantizedModule):
 
     def _combined(self, name: str, x: Any, y: Any, **settings: Any) -> Any:
         """Return what the op on codes makes of two tensors; it writes the type that the first has."""
-        for one in (x, y):
-            require_codes(self, one)
-        if x.dtype is not self.dtype:
-            # Codes of another type come out: by way of the numbers.
-            out = getattr(ops, name)(DEQUANTIZE(x), DEQUANTIZE(y))
+        numbers = self._numbers(x, y)
+        if x.dtype is not self.dtype or not _is_codes(y):
+            # Codes of another type come out, or there are none: by way of the numbers.
+            out = getattr(ops, name)(*numbers)
             return self._codes(functional.relu(out) if settings.get("relu") else out)
         return getattr(ops, f"quantized_{name}")(x, y, **self._output(), **settings)
 

@@ -27,12 +27,25 @@ from workbench.tensor import Tensor
 
 __all__ = [
     "Linear", "LinearReLU", "MaxPool2d", "Weighted", "check_types", "empty_bias", "empty_codes", "quantize_weight",
-    "renew",
+    "renew", "require_finite",
 ]  # fmt: skip
 
 
+def require_finite(weight: Any, name: str = "a weight") -> None:
+    """Raise `QuantizationError` for a weight with NaN or infinite values."""
+    if not np.isfinite(np.asarray(weight.detach().payload, np.float32)).all():
+        raise QuantizationError(
+            f"{name} of sizes {list(weight.shape)} has NaN or infinite values, which no codes stand for: look where "
+            "they come from, or leave its layer in floating point"
+        )
+
+
 def quantize_weight(weight: Any, observer: ObserverBase) -> Any:
-    """Return a weight as codes, under the range that was observed."""
+    """Return a weight as codes, under the range that was observed.
+
+    Raises `QuantizationError` for NaN and infinity, which no codes stand for.
+    """
+    require_finite(weight)
     scale, zero = observer.qparams()
     limits: dict[str, Any] = {"qmin": observer.quant_min, "qmax": observer.quant_max, "dtype": observer.dtype}
     if observer.qscheme.per_channel:

@@ -104,7 +104,7 @@ def _ranges(trials: _Trials, values: dict[Node, Values], figures: list[PointFigu
     for node in nodes[:TRIED]:
         name = _name(trials.simulated, node)
         observer: Any = trials.simulated.observer(node)
-        if observer is None or observer.override is not None:
+        if observer.override is not None:
             continue
         best: tuple[float, Any] | None = None
         for one in candidates(values[node].density, observer.scheme):

@@ -130,14 +130,15 @@ def bits_used(density: Density, low: float, high: float, bits: int) -> float:
 def measure(simulated: Simulated, batches: list[Batch]) -> dict[Node, Values]:
     """Return what is known of the values of each point, in the order of the graph."""
     found = {node: Values() for node in simulated.points()}
+    scales = simulated.scales(simulated.full)
     for batch in batches:
         plain: dict[Node, Any] = {}
         simulated.run(batch.arguments, watch=_into(plain, found))
         coded: dict[Node, Any] = {}
         simulated.run(batch.arguments, simulated.everything(), watch=_into(coded, found))
         for node, values in found.items():
-            rounded = simulated.quantized(node, plain[node]).dequantize()
-            after = simulated.quantized(node, coded[node]).dequantize()
+            rounded = simulated.quantized(scales[node], plain[node]).dequantize()
+            after = simulated.quantized(scales[node], coded[node]).dequantize()
             values.add(*(np.asarray(one.payload) for one in (plain[node], rounded, after)))
     return found
 

@@ -240,7 +240,7 @@ def _point(
 ) -> PointFigures:
     part = simulated.part_of(node)
     again = part is not None and simulated.source(node) is not part.node
-    observer: Any = simulated.shared_observer(node)
+    observer: Any = simulated.observer(node)
     scale, zero = (float(one) for one in observer.qparams())
     low, high = (observer.quant_min - zero) * scale, (observer.quant_max - zero) * scale
     density = values.density

@@ -8,7 +8,7 @@ floating point on the numbers that codes stand for.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +60,22 @@ class Part(NamedTuple):
         return 0 if self.layer is None else int(np.prod(self.layer.weight.shape, dtype=np.int64))
 
 
+class Scale(NamedTuple):
+    """What a scale is of: it depends on the choice which values share one, and who has a say."""
+
+    nodes: tuple[Node, ...]
+    activation: Callable[[], ObserverBase]
+
+
+def _scales(made: Plan) -> dict[Node, Scale]:
+    """Return the scale of each value that is quantized; what is only clamped is quantized behind its clamp."""
+    found: dict[Node, Scale] = {}
+    for nodes in made.sharing().values():
+        seen = tuple(made.clamped.get(node, node) for node in nodes)
+        found.update(dict.fromkeys(seen, Scale(seen, made.activation(nodes[0]))))
+    return found
+
+
 class _Run(Interpreter):
     """A run with a choice of what is in codes."""
 
@@ -68,8 +84,7 @@ class _Run(Interpreter):
     ) -> None:
         super().__init__(owner.module)
         self.owner, self.made, self.weights, self.watch = owner, made, weights, watch
-        # What is only clamped is quantized behind its clamp.
-        self.observed = {made.clamped.get(node, node) for node in made.observed()} if codes else set()
+        self.scales = owner.scales(made) if codes else {}
         self.codes = codes
         self.plain: dict[Node, Any] = {}
         """Values that are no codes themselves, for what takes none."""
@@ -93,10 +108,10 @@ class _Run(Interpreter):
             result = getattr(self, n.op)(n.target, args, kwargs)
         if self.watch is not None:
             self.watch(n, result)
-        if n in self.observed:
+        if n in self.scales:
             if n not in self.made.coded:
                 self.plain[n] = result
-            result = self.owner.quantized(n, result)
+            result = self.owner.quantized(self.scales[n], result)
         return result
 
     def _with_weight(self, node: Node, weight: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -121,10 +136,11 @@ class Simulated:
     """
 
     def __init__(self, model: Module, mapping: QConfigMapping, batches: list[Batch]) -> None:
-        self.given = mapping
+        self.given, self.batches = mapping, batches
         # What a graph does is seen on one sample.
         self.module, said, self.configs = configured_graph(model, mapping, batches[0].sample)
         self.said: dict[Node, Statement] = said
+        self._plans: dict[frozenset[Node] | None, Plan] = {}
         self.full = self.plan(None)
         calls: dict[str, list[Node]] = {}
         for node in said:
@@ -139,10 +155,12 @@ class Simulated:
                 "the model has no layer that becomes codes: there is nothing to quantize. Linear layers and "
                 "convolutions do, where the mapping has a qconfig for them"
             )
-        self._observers: dict[tuple[Node, bool], ObserverBase] = {}
-        self._quantizers: dict[tuple[tuple[Node, bool], int], Quantize] = {}
+        self._observers: dict[Scale, ObserverBase] = {}
+        self._quantizers: dict[tuple[Scale, int], Quantize] = {}
         self._codes: dict[tuple[Node, Any], Any] = {}
-        self.calibrate(batches)
+        # What is asked for first is seen in one pass over the data.
+        alone = [self.plan(frozenset(part.nodes)) for part in self.parts]
+        self._calibrate(one for made in (self.full, *alone) for one in _scales(made).values())
 
     def _kind(self, node: Node) -> str:
         if node.op == "call_module":
@@ -153,14 +171,16 @@ class Simulated:
         weighted = node.op == "call_module" and self.said[node].way == "layer"
         return weighted_layer(self.module.get_submodule(str(node.target))) if weighted else None
 
-    def plan(self, chosen: set[Node] | None) -> Plan:
+    def plan(self, chosen: frozenset[Node] | None) -> Plan:
         """Return what becomes of each node where `chosen` are in codes, and what only moves codes beside them."""
-        configs = {
-            node: config
-            for node, config in self.configs.items()
-            if chosen is None or node in chosen or self.said[node].way not in ("layer", "computed")
-        }
-        return plan(dict(self.said), configs)
+        if chosen not in self._plans:
+            configs = {
+                node: config
+                for node, config in self.configs.items()
+                if chosen is None or node in chosen or self.said[node].way not in ("layer", "computed")
+            }
+            self._plans[chosen] = plan(dict(self.said), configs)
+        return self._plans[chosen]
 
     def points(self) -> list[Node]:
         """Return the values that are quantized where everything is in codes, in order."""
@@ -183,52 +203,36 @@ class Simulated:
 
     # ------------------------------------------------------------------------------------------- ranges
 
-    def calibrate(self, batches: list[Batch]) -> None:
-        """Show all values to their observers."""
+    def _calibrate(self, scales: Iterable[Scale]) -> None:
+        """Show their values to the observers of these scales."""
+        watching: dict[Node, list[ObserverBase]] = {}
+        for scale in scales:
+            if scale not in self._observers:
+                self._observers[scale] = scale.activation()
+                for node in scale.nodes:
+                    watching.setdefault(node, []).append(self._observers[scale])
 
         def watch(node: Node, result: Any) -> None:
-            observer = self.observer(node)
-            if observer is not None and isinstance(result, Value):
+            for observer in watching.get(node, ()):
                 observer(result)
 
-        for batch in batches:
+        for batch in self.batches if watching else ():
             self.run(batch.arguments, watch=watch)
 
-    def observer(self, node: Node) -> ObserverBase | None:
-        """Return the observer of a value; None for what shares another's, and for what is no number."""
-        own = self.said.get(node)
-        if own is None or not own.floating or node.op == "get_attr":
-            return None
-        if node in self.full.clamped.values():
-            return self.shared_observer(node)
-        # Before its clamp a layer's values are observed for choices that leave the layer in floating point.
-        moved = node in self.full.coded and self.full.said[node].way == "native"
-        if moved and self.full.said[node].travels != "own":
-            return None
-        return self.shared_observer(node)
+    def scales(self, made: Plan) -> dict[Node, Scale]:
+        """Return the values that are quantized in a choice, each with its scale, whose range is known then."""
+        found = _scales(made)
+        self._calibrate(found.values())
+        return found
 
-    def shared_observer(self, node: Node) -> ObserverBase:
-        """Return the observer whose scale a value gets, its own or that of those that it shares one with."""
-        group = self._key(node)
-        if group not in self._observers:
-            takers = [self.full.group(node), node, *node.users, *self.configs]
-            made: Any = next(self._activation(one) for one in takers if self._activation(one) is not None)()
-            self._observers[group] = made
-        return self._observers[group]
+    def observer(self, point: Node) -> ObserverBase:
+        """Return the observer of a point, with all that shares its scale, where everything is in codes."""
+        return self._observers[_scales(self.full)[point]]
 
-    def _key(self, node: Node) -> tuple[Node, bool]:
-        """Return what stands for all values that share a scale; a layer's before its clamp are apart."""
-        apart = node in self.full.clamped
-        return (node if apart else self.full.group(node)), apart
-
-    def _activation(self, node: Node) -> Any:
-        config = self.configs.get(node)
-        return config.activation if config is not None and node in self.full.coded else None
-
-    def quantized(self, node: Node, value: Any) -> Any:
-        """Return a value as codes under the range of its observer."""
-        observer = self.shared_observer(node)
-        key = self._key(node), observer.version
+    def quantized(self, scale: Scale, value: Any) -> Any:
+        """Return a value as codes under the range of a scale's observer."""
+        observer = self._observers[scale]
+        key = scale, observer.version
         if key not in self._quantizers:
             self._quantizers[key] = Quantize.from_float(observer)
         return self._quantizers[key](value)
@@ -254,7 +258,7 @@ class Simulated:
     ) -> Any:
         """Return the output where the parts in `chosen` are in codes, each by a qconfig (None: its own)."""
         picked = {node: part for part in self.parts if chosen and part.name in chosen for node in part.nodes}
-        made = self.plan(set(picked))
+        made = self.plan(frozenset(picked))
         weights = {
             node: DEQUANTIZE(self.weight(part, (chosen or {})[part.name])).payload
             for node, part in picked.items()

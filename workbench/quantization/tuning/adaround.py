@@ -72,7 +72,7 @@ def adaround(
     same `seed` gives the same codes.
 
     Raises `QuantizationError` for a model that is not prepared or not calibrated, for names that no layer has, without
-    data, for NaN or infinite values, and where not one sample fits into the memory.
+    data, for NaN or infinite values, for samples of several sizes, and where not one fits into the memory.
 
     M. Nagel and others, *Up or down? Adaptive rounding for post-training quantization*, 2020.
 
@@ -168,7 +168,7 @@ def _samples(
             }):  # fmt: skip
                 made(*batch.arguments)
                 before(*batch.arguments)
-            x, y = (np.concatenate(several) for several in (given, wanted))
+            x, y = (_joined(place, several) for several in (given, wanted))
             if not (np.isfinite(x).all() and np.isfinite(y).all()):
                 raise QuantizationError(
                     f"{place.path} was given NaN or infinite values: no rounding can be fitted to them"
@@ -179,7 +179,17 @@ def _samples(
             here = np.resize(kept[start : start + count], len(x)) if count else np.zeros(len(x), bool)
             inputs.append(x[here])
             outputs.append(y[here])
-    return np.concatenate(inputs), np.concatenate(outputs)
+    return _joined(place, inputs), _joined(place, outputs)
+
+
+def _joined(place: Place, several: list[Array]) -> Array:
+    sizes = list(dict.fromkeys(one.shape[1:] for one in several))
+    if len(sizes) > 1:
+        raise QuantizationError(
+            f"{place.path} is called with samples of several sizes, {list(sizes[0])} and {list(sizes[1])}, and learns "
+            "from those of one: give data of one size, or leave the layer out by layers="
+        )
+    return np.concatenate(several)
 
 
 def _numbers(value: Any) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,8 +16,10 @@ from workbench.base.errors import QuantizationError
 from workbench.core import dispatch
 from workbench.core.value import Value
 from workbench.nn import Linear, Module
-from workbench.quantization.given import require_layers, require_own
+from workbench.quantization.given import names_of_parameters, require_layers
+from workbench.quantization.mappings import TABLES
 from workbench.quantization.quantizable.separate_attention import separate
+from workbench.quantization.quantized.layers import require_finite
 from workbench.quantization.swapping import put_all
 from workbench.quantization.weight_only.grid import Setting
 from workbench.quantization.weight_only.linear import WeightOnlyLinear
@@ -46,8 +49,12 @@ def quantize_weights(
     all linear layers if not given; attention has ``linear_Q``, ``linear_K``, ``linear_V`` and ``out_proj``, into which
     `nn.MultiheadAttention` is taken apart.
 
-    Raises `QuantizationError` for other bits, sizes, methods and names, where data are wanted and not given, and
-    where a layer was never called or was given NaN or infinite values.
+    A head whose weight is an embedding's too stays in floating point with it, and a warning says so, unless `layers`
+    names it: then it has codes of its own, and the table keeps its numbers. So do two linear layers with one weight
+    where the method looks at data; the nearest codes are theirs together.
+
+    Raises `QuantizationError` for other bits, sizes, methods and names, where nothing is left to quantize, where data
+    are wanted and not given, and where a layer was never called or was given NaN or infinite values.
 
     >>> import workbench as wb
     >>> model = wb.nn.Sequential(wb.nn.Linear(64, 32), wb.nn.ReLU(), wb.nn.Linear(32, 4))
@@ -63,7 +70,7 @@ def quantize_weights(
     _separate(made, layers)
     names = _chosen(made, layers)
     if layers is None:
-        _check_shared(made, names, method)
+        names = _without_shared(made, names, method, bits)
     if method == "nearest":
         _replace(made, dict.fromkeys(names), setting, method)
         return made
@@ -111,19 +118,41 @@ def _chosen(model: Module, layers: Collection[str] | None) -> list[str]:
     return list(chosen.values())
 
 
-def _check_shared(model: Module, names: list[str], method: str) -> None:
-    """Refuse a weight that stands in several modules, where these would not have the same codes."""
-    layers: list[Any] = [model.get_submodule(name) for name in names]
-    outside = {
-        id(one) for part in model.modules() if type(part) is not Linear for one in part._parameters.values()
-    }
-    require_own(
-        model,
-        [one for one in layers if method != "nearest" or id(one.weight) in outside],
-        "weight",
-        "codes are made for one layer, and the other would keep numbers or have codes of its own. Name the layers that "
-        "are to have codes by layers=",
+def _without_shared(model: Module, names: list[str], method: str, bits: int) -> list[str]:
+    """Return the layers whose weight is theirs alone, or has the same codes in all that share it; warn of others."""
+    standing = names_of_parameters(model)
+    kept, left = [], dict[int, list[str]]()
+    for name in names:
+        weight: Any = model.get_parameter(f"{name}.weight")
+        others = [one.rpartition(".")[0] for one in standing[id(weight)] if one != f"{name}.weight"]
+        together = method == "nearest" and all(type(model.get_submodule(one)) is Linear for one in others)
+        if together or not others:
+            kept.append(name)
+        else:
+            left.setdefault(id(weight), []).append(name)
+    told = [_left_shared(model, standing[weight], heads, bits) for weight, heads in left.items()]
+    if not kept:
+        raise QuantizationError(
+            f"no linear layer has a weight of its own, and nothing becomes codes: {told[0]}"
+        )
+    for words in told:
+        warnings.warn(words, stacklevel=3)
+    return kept
+
+
+def _left_shared(model: Module, standing: list[str], heads: list[str], bits: int) -> str:
+    """Say which parameters are one and stay in floating point, and what makes codes of them."""
+    words = (
+        f"{' is '.join(standing)}: one weight of several modules stays in floating point. Name "
+        f"{' and '.join(map(repr, heads))} in layers=, beside the other layers, for codes of its own"
     )
+    owners = [own.rpartition(".")[0] for own in standing]
+    config = "float_qparams_weight_only_qconfig" + ("_4bit" if bits == 4 else "")
+    tables = [name for name in owners if type(model.get_submodule(name)) in TABLES]
+    if not tables:
+        return words
+    spec = ", ".join(f"{name!r}: wb.quantization.{config}" for name in tables)
+    return f"{words}; then wb.quantization.quantize_dynamic(quantized, {{{spec}}}) makes codes of the table"
 
 
 def _runs(data: Iterable[Any]) -> Callable[[Any], Any]:
@@ -198,6 +227,7 @@ def _replace(model: Module, grams: dict[str, Any], setting: Setting, method: str
     known: dict[int, Any] = {}
     for name, gram in grams.items():
         layer: Any = model.get_submodule(name)
+        require_finite(layer.weight, f"{name}.weight")
         found = METHODS[method](np.asarray(layer.weight.detach().payload), gram, setting)
         made[name] = WeightOnlyLinear.from_float(layer, found.codes, found.input_scale, setting)
         if method == "nearest":

@@ -331,7 +331,17 @@ bool see(Call& call, Value* result, bool grad) {
 }
 
 // Says whether a result can have a gradient.
-bool floating(PyObject* result) { return workbench::eager::floating(as_array(as_value(result)->array)); }
+bool floating(PyObject* result) {
+    auto* value = as_value(result);
+    return has_array(value) && workbench::eager::floating(as_array(value->array));
+}
+
+bool codes(PyObject* payload) {
+    auto* type = reinterpret_cast<PyObject*>(Py_TYPE(payload));
+    for (Py_ssize_t i = 0; known.codes && i < PyTuple_GET_SIZE(known.codes); ++i)
+        if (PyTuple_GET_ITEM(known.codes, i) == type) return true;
+    return false;
+}
 
 // Notes the versions of the inputs that a call keeps, where one can differ from 0; false with an exception.
 bool note_versions(Node* node) {
@@ -470,6 +480,8 @@ PyObject* wrap(Call& call, PyObject* out, PyObject* names, bool grad) {
             array = Ref(Py_NewRef(out));
         else if (PyArray_IsScalar(out, Generic))
             array = Ref(PyArray_FromScalar(out, nullptr));
+        else if (!call.op->view && codes(out))
+            array = Ref(Py_NewRef(out));
         if (!array) return nullptr;
         Value* result = made(array.object, names);
         if (result && call.op->view && !see(call, result, grad)) Py_CLEAR(result);

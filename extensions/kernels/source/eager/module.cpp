@@ -83,12 +83,14 @@ PyObject* connect(PyObject*, PyObject* args) {
     Py_RETURN_NONE;
 }
 
-// connect_tape(saves, abstract): what says what a gradient rule reads, and what stands for numbers that it does not.
+// connect_tape(saves, abstract, codes): what says what a gradient rule reads, what stands for numbers that it does not, and
+// the payloads that have no gradients at all.
 PyObject* connect_tape(PyObject*, PyObject* args) {
-    PyObject *saves, *abstract;
-    if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &saves, &PyType_Type, &abstract)) return nullptr;
+    PyObject *saves, *abstract, *codes;
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyType_Type, &saves, &PyType_Type, &abstract, &PyTuple_Type, &codes)) return nullptr;
     Py_XSETREF(known.saves, Py_NewRef(saves));
     Py_XSETREF(known.abstract, Py_NewRef(abstract));
+    Py_XSETREF(known.codes, Py_NewRef(codes));
     Py_RETURN_NONE;
 }
 

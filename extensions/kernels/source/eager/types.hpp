@@ -184,6 +184,7 @@ struct Known {
     PyObject* tape = nullptr;     // the tape's module dict: `watching`
     PyObject* saves = nullptr;    // the type that says what a gradient rule reads
     PyObject* abstract = nullptr; // the payload of what has a shape and a type alone
+    PyObject* codes = nullptr;    // the types of payloads that are codes, a tuple
     PyObject* warnings = nullptr; // NumPy's context variable of what to do about invalid numbers
     PyObject* quiet = nullptr;    // and its value for nothing
     PyObject* table = nullptr;    // the ops, by attribute

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.onnx.errors import OnnxError
+from workbench.onnx.writing.borders import pads
 from workbench.onnx.writing.table import written
 
 __all__: list[str] = []
@@ -19,7 +20,7 @@ def _conv(call: Any) -> Any:
     return (
         call(
             "Conv", call.x(0), call.x(1), bias, kernel_shape=_kernel(call, 1), strides=list(params["stride"]),
-            pads=[*params["padding"]] * 2, dilations=list(params["dilation"]), group=params["groups"],
+            pads=pads(call), dilations=list(params["dilation"]), group=params["groups"],
         )
     )  # fmt: skip
 
@@ -67,9 +68,9 @@ def _patches(call: Any) -> Any:
     """Pick along one spatial dim after the other."""
     params, sizes = call.params, call.sizes(0)
     x, n = call.raw(0), len(params["kernel"])
-    pads = params["padding"]
-    if any(pads):
-        row = call.row([0, 0, *pads] * 2)
+    padding = params["padding"]
+    if any(padding):
+        row = call.row([0, 0, *padding] * 2)
         x = call("Pad", x, row, call.number(0, call.kind(0)))
     counts = []
     for i in range(n):
@@ -77,7 +78,7 @@ def _patches(call: Any) -> Any:
         stride, dilation = params["stride"][i], params["dilation"][i]
         if type(size) is not int:
             raise OnnxError("the spatial sizes are not known, and the places are written as numbers")
-        count = (size + 2 * pads[i] - dilation * (kernel - 1) - 1) // stride + 1
+        count = (size + 2 * padding[i] - dilation * (kernel - 1) - 1) // stride + 1
         counts.append(count)
         places = [[j * dilation + k * stride for k in range(count)] for j in range(kernel)]
         x = call("Gather", x, call.constant(places), axis=2 + 2 * i)

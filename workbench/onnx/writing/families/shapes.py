@@ -7,6 +7,8 @@ from typing import Any
 from workbench.base.dtypes import bool_, int32, int64
 from workbench.base.size_expressions import Expression, Symbolic
 from workbench.onnx.errors import OnnxError
+from workbench.onnx.writing.around import on_codes
+from workbench.onnx.writing.borders import is_border
 from workbench.onnx.writing.table import written
 
 __all__: list[str] = []
@@ -64,7 +66,9 @@ def _permute(call: Any) -> Any:
 
 @written("expand")
 def _expand(call: Any) -> Any:
-    return call("Expand", call.raw(0), call.row(call.params["sizes"]))
+    # A dim that is kept is -1 here, and 1 there.
+    sizes = [1 if type(one) is int and one == -1 else one for one in call.params["sizes"]]
+    return call("Expand", call.raw(0), call.row(sizes))
 
 
 @written("repeat")
@@ -211,8 +215,15 @@ def _triangle(call: Any) -> Any:
     return call.cast(call("Trilu", call.x(0, wide), diagonal, upper=int(call.op.name == "triu")), wide, kind)
 
 
-@written("pad")
+@written("pad", codes=True)
 def _pad(call: Any) -> Any:
+    if is_border(call.shared, call.node):
+        call.stands_for(call.codes(0))
+        return call.raw(0)
+    return on_codes(call, _padded) if call.has_codes() else _padded(call)
+
+
+def _padded(call: Any) -> Any:
     kind = call.kind(0)
     wide = int32 if kind == bool_ else kind
     x, widths = call.x(0, wide), call.params["padding"]

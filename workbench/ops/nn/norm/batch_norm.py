@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import half_width
+from workbench.base.dtypes import as_numbers, half_width
 from workbench.base.errors import DimensionError, DimensionValueError, DTypeError
 from workbench.core.dtype_rules import check_precision
 from workbench.core.op import ops
@@ -48,7 +48,7 @@ def check_values(layer: str, input: Any, running_mean: Any, running_var: Any) ->
         if value is not None and value.payload.dtype.kind not in "fV":
             raise DTypeError(
                 f"{layer}: {label} must have a real floating point type, got {value.payload.dtype}. "
-                f"Use {label}.{'real' if value.payload.dtype.kind == 'c' else 'float()'}"
+                f"Use {f'{label}.real' if value.payload.dtype.kind == 'c' else as_numbers(label, value.dtype)}"
             )
     check_precision([one.payload.dtype for one in (input, running_mean, running_var) if one is not None])
     if len(dims.sizes) < 2:

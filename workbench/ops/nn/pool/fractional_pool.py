@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from workbench.base.dims import Dims
+from workbench.base.dtypes import as_numbers
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.symbolic_size import SymbolicFloat, scaled
 from workbench.core.contribution import SELECTED
@@ -192,7 +193,9 @@ def _pool(
     op = f"fractional_max_pool{n}d"
     dtype = input.payload.dtype
     if dtype.kind not in "fV":
-        raise DTypeError(f"{op}: values must be real floating point, got {dtype}. Cast them: input.float()")
+        raise DTypeError(
+            f"{op}: values must be real floating point, got {dtype}. Cast them: {as_numbers('input', dtype)}"
+        )
     x, added = batched(input, n, op)
     sizes = dims_of(x).sizes
     if random_samples is None:

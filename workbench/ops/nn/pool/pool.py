@@ -26,16 +26,23 @@ def max_pool(
     op = f"max_pool{n}d"
     x, added = batched(input, n, op)
     kernel = several(kernel_size, n, "kernel_size")
-    found = getattr(ops, op)(
-        x,
-        kernel=kernel,
-        stride=kernel if _missing(stride) else several(stride, n, "stride"),
-        padding=several(padding, n, "padding"),
-        dilation=several(dilation, n, "dilation"),
-        **({"ceil_mode": True} if ceil_mode else {}),
-    )
+    windows = {
+        "kernel": kernel,
+        "stride": kernel if _missing(stride) else several(stride, n, "stride"),
+        "padding": several(padding, n, "padding"),
+        "dilation": several(dilation, n, "dilation"),
+    }
+    if n == 2 and not (return_indices or ceil_mode) and _is_coded_alike(x.payload):
+        # Where the largest codes lie is not asked, and takes most of the time.
+        return unbatched(ops.quantized_max_pool2d(x, **windows), added)
+    found = getattr(ops, op)(x, **windows, **({"ceil_mode": True} if ceil_mode else {}))
     values, indices = unbatched(found, added)
     return (values, indices) if return_indices else values
+
+
+def _is_coded_alike(payload: Any) -> bool:
+    """Say whether values are codes under one scale."""
+    return getattr(payload.dtype, "quantized", False) and getattr(payload, "axis", None) is None
 
 
 def _missing(stride: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, unnamed
+from workbench.base.dtypes import as_numbers
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.symbolic_size import as_float, whole
 from workbench.core.op import ops
@@ -142,7 +143,7 @@ def _check_types(input: Any, grid: Any, op: str) -> None:
         if value.payload.dtype.kind not in "fV":
             raise DTypeError(
                 f"{op}: {label} must have a real floating point type, got {value.payload.dtype}. "
-                f"Use {label}.{'real' if value.payload.dtype.kind == 'c' else 'float()'}"
+                f"Use {f'{label}.real' if value.payload.dtype.kind == 'c' else as_numbers(label, value.dtype)}"
             )
 
 
