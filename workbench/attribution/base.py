@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -258,7 +259,7 @@ class Attribution:
         Warns of a delta over its tolerance, unless the delta is returned, and of an interruption.
         """
         found = named(question, answer, over)
-        warn_of(question.method, answer, delta=not return_delta)
+        warn_of(type(self), answer, delta=not return_delta)
         if not return_delta:
             return found
         delta = answer.delta if answer.draw_deltas is None else answer.draw_deltas
@@ -347,8 +348,9 @@ def tolerance_of(question: Question, after: Array, before: Array, parts: list[Ar
     return np.asarray(share + rounding_of(size, kind, *types))
 
 
-def warn_of(method: str, answer: Answer, delta: bool = True) -> None:
+def warn_of(kind: type[Attribution], answer: Answer, delta: bool = True) -> None:
     """Warn, at the line that asked, of an answer that is not whole or whose attributions do not add up."""
+    method = kind.__name__
     if answer.interrupted:
         warnings.warn(
             f"{method} was stopped after {answer.progress:.0%} of its rows; the attributions are of those alone",
@@ -375,12 +377,17 @@ def warn_of(method: str, answer: Answer, delta: bool = True) -> None:
     if over:
         warnings.warn(
             f"{method}: the attributions of {over} of {len(known)} samples do not add up to the output's "
-            f"change, off by up to {sizes.max():.3g}"
+            f"change, off by up to {sizes.max():.3g}" + ("" if answer.doubts else _nearer(kind)),
             # What has no slope, or is not finite, no steps bring together.
-            + ("" if answer.doubts else "; take more steps, e.g. n_steps=200"),
             ConvergenceWarning,
             stacklevel=outside(),
         )
+
+
+def _nearer(kind: type[Attribution]) -> str:
+    """Return what brings the attributions of a method nearer to a sum; nothing where it has no steps."""
+    takes = inspect.signature(kind.attribute).parameters
+    return "; take more steps, e.g. n_steps=200" if "n_steps" in takes else ""
 
 
 def check_finite(question: Question) -> None:

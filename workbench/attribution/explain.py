@@ -101,7 +101,7 @@ def explain(
         # Slopes alone are not meant to add up: how far they are from it says nothing.
         answer = replace(answer, delta=None, tolerance=None)
     if publish:
-        warn_of(kind.__name__, answer)
+        warn_of(kind, answer)
     attributions = over_inputs(named(question, answer), question)
     seconds = time.perf_counter() - start
     # Methods that go back from the output have not kept it.

@@ -116,7 +116,7 @@ class NoiseTunnel(Attribution):
             if self._stopped:
                 break
         self.interrupted, self._share = self._stopped, whole / nt_samples
-        warn_of(type(self).__name__, Answer([], interrupted=self.interrupted, progress=self._share))
+        warn_of(type(self), Answer([], interrupted=self.interrupted, progress=self._share))
         arrays = _together(nt_type, [one / done for one in sums], [one / done for one in squares])
         attributions = shape.restored(arrays, over, type(self).__name__)
         return (attributions, new(np.concatenate(deltas))) if wants_delta else attributions
