@@ -18,9 +18,9 @@ from workbench.attribution import (
     IntegratedGradients,
     Saliency,
     TrainingModeWarning,
+    deep_lift,
     explain,
 )
-from workbench.attribution import base as base_module
 from workbench.attribution.quadrature import METHODS, quadrature
 from workbench.base import events
 from workbench.models import DigitsNet
@@ -266,8 +266,7 @@ def test_attributions_that_do_not_add_up_are_warned_of() -> None:
 
 
 def test_what_takes_no_steps_is_told_of_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base_module, "TOLERANCE", 0.0)
-    monkeypatch.setattr(base_module, "LEAST_TOLERANCE", -1.0)
+    monkeypatch.setattr(deep_lift, "TOLERANCE", -1.0)
     with pytest.warns(ConvergenceWarning, match=r"do not add up to the output's change, off by up to \S+$"):
         wb.attribution.DeepLift(wb.nn.Sequential(wb.nn.Linear(1, 1), wb.nn.ReLU()).eval()).attribute(
             rows([1.0])
