@@ -339,3 +339,19 @@ def test_what_is_converted_from_a_file_runs_at_another_batch(mode: str) -> None:
     found, wanted = small(more).dequantize(), opened(more)
     assert found.shape == wanted.shape == (3, 4, 16, 16)
     assert float((found - wanted).abs().max()) < 0.1
+
+
+def test_a_weight_that_is_folded_and_rounded_in_training_is_written() -> None:
+    wb.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(3, 8, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU()).train()
+    x = wb.randn(4, 3, 8, 8)
+    mapping = quantization.get_default_qat_qconfig_mapping("x86")
+    prepared = quantization.prepare_qat_fx(net, mapping, (x,))
+    for _ in range(3):
+        prepared(x)
+    prepared.eval()
+    data = saved(prepared, x)
+    assert operators(data)["QuantizeLinear"] == 3  # of the input, of the folded weight, of the result
+    found, wanted = wb.onnx.load(io.BytesIO(data))(x).detach(), prepared(x).detach()
+    # Sums in another order are rounded to the code beside at times.
+    assert quantization.sqnr(wanted, found) > 40

@@ -93,7 +93,7 @@ def test_an_exported_model_gives_what_pytorch_gives(name, capsys):
 
 def test_an_opened_model_is_explained_as_its_original_is(capsys):
     torch.manual_seed(0)
-    theirs = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 2))
+    theirs = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 2)).eval()
     x, file = torch.randn(2, 4), io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

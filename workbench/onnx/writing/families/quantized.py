@@ -85,14 +85,23 @@ def _fake(call: Any) -> Any:
 
 @written("fake_quantize_learnable")
 def _learnable(call: Any) -> Any:
-    axis = call.params["axis"]
+    return _by_values(call, call.x(0), call.x(1, float32), call.x(2, float32), call.params["axis"])
+
+
+@written("fake_quantize_scaled")
+def _scaled(call: Any) -> Any:
+    factor = call("Reshape", call.x(1, float32), call.row([-1] + [1] * (call.rank(0) - 1)))
+    return _by_values(call, call("Mul", call.x(0), factor), call.x(2, float32), call.x(3, float32), 0)
+
+
+def _by_values(call: Any, x: Any, scale: Any, zero: Any, axis: int | None) -> Any:
+    """Return `x` rounded to codes whose scale and zero point are values of the graph."""
     dtype, least, most, _, _ = _least_and_most(call)
     kind = storage(dtype)
-    scale, zero = (call.x(i, float32) for i in (1, 2))
     ends = [call.number(float(one), float32) for one in (least, most)]
     zero = call("Cast", call("Clip", call("Round", zero), *ends), to=type_code(kind))
     if axis is None:
         scale, zero = (call("Reshape", one, call.row([])) for one in (scale, zero))
-    found = call("QuantizeLinear", call.x(0), scale, zero, axis=axis)
+    found = call("QuantizeLinear", x, scale, zero, axis=axis)
     found = Codes(1.0, 0, dtype).cut(call, found, least, most)
     return call("DequantizeLinear", found, scale, zero, axis=axis)
