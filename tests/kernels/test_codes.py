@@ -11,6 +11,7 @@ import workbench as wb
 from workbench import kernels
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.op import Op, ops
+from workbench.kernels.loader import native
 from workbench.ops.quantized.code_arithmetic import Coded, normalised, product_of_codes, softmax_of_codes
 
 pytestmark = pytest.mark.skipif(not kernels.available(), reason="there are no compiled kernels")
@@ -182,3 +183,17 @@ def test_what_is_refused(name: str, given: Any, message: str) -> None:
     assert kernel is not None
     with pytest.raises(ValueError, match=message):
         kernel.run(*given)
+
+
+@pytest.mark.parametrize("length", [0, 1, 31, 32, 33, 63, 64, 65, 127, 128, 1000, 70_000])
+def test_codes_are_looked_up_in_any_layout(length: int) -> None:
+    generator = np.random.default_rng(length)
+    table = generator.integers(0, 256, 256).astype(np.uint8)
+    many = generator.integers(0, 256, 2 * length + 3).astype(np.uint8)
+    for codes in (
+        many[3 : 3 + length],
+        many[: 2 * length : 2],
+        many[length:0:-1],
+        many[:length].reshape(1, -1).T,
+    ):
+        np.testing.assert_array_equal(native.look_up_codes(codes, table), table[codes])

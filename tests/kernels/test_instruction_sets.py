@@ -17,6 +17,7 @@ import sys
 import numpy as np
 import workbench as wb
 from workbench import kernels
+from workbench.kernels.loader import native
 
 generator = np.random.default_rng(5)
 x = generator.standard_normal((4, 19, 12, 10)).astype(np.float32)
@@ -45,6 +46,8 @@ for wide in (1, 2, 4, 8):
     back = run["conv2d_input_gradient"](image, windows, input_shape=some.shape, **how)
     groups |= {f"image_{wide}": image / 9, f"back_{wide}": back / 81}
     groups[f"windows_{wide}"] = run["conv2d_weight_gradient"](image, some, weight_shape=windows.shape, **how) / 243
+table, flat = generator.permutation(256).astype(np.uint8), codes.reshape(-1)
+looked_up = [native.look_up_codes(flat[length : 2 * length], table) for length in range(1, 140)]
 quantization = dict(x_scale=0.02, x_zero_point=9, scale=0.7, zero_point=100)
 statistics = run["statistics"](x)
 steps = {}
@@ -96,6 +99,7 @@ np.savez(
     whole_tiles=packed_tiles.run(many, **quantization, requantization="whole"),
     whole=packed.run(codes, **quantization, requantization="whole"),
     joined=packed.run(codes, **quantization, requantization="joined"),
+    looked_up=np.concatenate(looked_up).astype(np.int64),
     histogram=run["histogram_counts"](x, -2.0, 2.0, 64), moments=np.array([statistics["mean"], statistics["std"]]),
 )
 print(kernels.info()["loops"], kernels.info()["integer_loops"])

@@ -10,7 +10,7 @@ import numpy as np
 from workbench.base.quantized_array import QuantizedArray, code_range, to_codes
 from workbench.kernels.loader import native
 
-__all__ = ["LEAST", "by_table"]
+__all__ = ["LEAST", "by_table", "looked_up"]
 
 LEAST = 1024
 """How many values are worth a table."""
@@ -35,9 +35,15 @@ def by_table(
     with np.errstate(all="ignore"):
         numbers = np.asarray(function(every.dequantize()), np.float32)
     table = to_codes(numbers, scale, zero_point, *(limits or code_range(q.dtype)), q.dtype)
-    codes = q.codes.view(np.uint8)
-    if native is None:
-        found = table.view(np.uint8)[codes]
-    else:
-        found = native.look_up_codes(codes, np.ascontiguousarray(table).view(np.uint8))
-    return QuantizedArray(found.view(q.codes.dtype), scale, zero_point, q.dtype)
+    return QuantizedArray(looked_up(q.codes, table), scale, zero_point, q.dtype)
+
+
+def looked_up(codes: Any, table: Any) -> Any:
+    """Return what a table has for each of some 8-bit codes, by their bytes: 256 entries of the type of the codes.
+
+    >>> looked_up(np.array([1, 0], np.uint8), np.arange(256, dtype=np.uint8)[::-1]).tolist()
+    [254, 255]
+    """
+    entries, places = np.ascontiguousarray(table).view(np.uint8), codes.view(np.uint8)
+    found = entries[places] if native is None else native.look_up_codes(places, entries)
+    return found.view(codes.dtype)

@@ -54,6 +54,7 @@ def test_a_file_of_onnx(tmp_path: Path) -> None:
 
 
 def test_a_model_of_integers() -> None:
+    wb.manual_seed(0)
     model, x = wb.models.DigitsNet().eval(), wb.from_numpy(IMAGES)
     integer = q.quantize(model, [wb.from_numpy(RANDOM.normal(size=(32, 1, 28, 28)).astype(np.float32))])
     exact, found = (

@@ -3,8 +3,31 @@
 
 enum { codes_together = 64 };
 
+#if defined(WORKBENCH_AVX2)
+// Of the codes in a register those whose upper half is `part`, by their lower half: what is less than 16 after that is taken
+// off keeps its highest bit clear, and the others give 0.
+static WORKBENCH_INLINE __m256i looked_up_part(__m256i codes, int part, __m256i table) {
+    const __m256i rest = _mm256_sub_epi8(codes, _mm256_set1_epi8(static_cast<char>(16 * part)));
+    return _mm256_shuffle_epi8(table, _mm256_adds_epu8(rest, _mm256_set1_epi8(0x70)));
+}
+#endif
+
 static void look_up(const std::uint8_t* codes, const std::uint8_t* table, std::int64_t count, std::uint8_t* out) {
-    for (std::int64_t i = 0; i < count; ++i) out[i] = table[codes[i]];
+    std::int64_t i = 0;
+#if defined(WORKBENCH_AVX2)
+    if (count >= 32) {
+        __m256i parts[16];
+        for (int part = 0; part < 16; ++part)
+            parts[part] = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table + 16 * part)));
+        for (; i + 32 <= count; i += 32) {
+            const __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + i));
+            __m256i found = looked_up_part(here, 0, parts[0]);
+            for (int part = 1; part < 16; ++part) found = _mm256_or_si256(found, looked_up_part(here, part, parts[part]));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), found);
+        }
+    }
+#endif
+    for (; i < count; ++i) out[i] = table[codes[i]];
 }
 
 static WORKBENCH_INLINE std::uint8_t code_of(float value, const CodesOut& to) {
