@@ -80,6 +80,7 @@ def test_what_changes_in_place_behind_a_layer_does_not_change_what_was_taken() -
         np.testing.assert_array_equal(found.numpy(), model[0](x).numpy())
 
 
+@pytest.mark.filterwarnings("ignore:LayerIntegratedGradients. the attributions of")  # of few steps
 @pytest.mark.parametrize("kind", ["LayerIntegratedGradients", "LayerFeatureAblation", "LayerDeepLift"])
 def test_a_layer_in_front_of_a_change_in_place(kind: str) -> None:
     x, first, last = wb.rand(2, 4), wb.nn.Linear(4, 5), wb.nn.Linear(5, 2)

@@ -268,9 +268,7 @@ def test_attributions_that_do_not_add_up_are_warned_of() -> None:
 def test_what_takes_no_steps_is_told_of_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deep_lift, "TOLERANCE", -1.0)
     with pytest.warns(ConvergenceWarning, match=r"do not add up to the output's change, off by up to \S+$"):
-        wb.attribution.DeepLift(wb.nn.Sequential(wb.nn.Linear(1, 1), wb.nn.ReLU()).eval()).attribute(
-            rows([1.0])
-        )
+        wb.attribution.DeepLift(lambda x: (2 * x).relu()).attribute(rows([1.0]))
 
 
 # -------------------------------------------------------------------------------------------------- explain
