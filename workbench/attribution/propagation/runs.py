@@ -131,9 +131,11 @@ def _walked(
         return new(np.zeros_like(relevance.payload), relevance._names)  # none of it goes on
 
     handles = [one.register_hook(functools.partial(keep, place)) for place, one in enumerate(wanted)]
-    found = autograd.grad(output, [*wanted, *past], seed, allow_unused=True)
-    for handle in handles:
-        handle.remove()
+    try:
+        found = autograd.grad(output, [*wanted, *past], seed, allow_unused=True)
+    finally:
+        for handle in handles:
+            handle.remove()
     for one in found[len(wanted) :]:
         if one is not None:
             run.count("bypass", float(plain(one).sum(dtype=np.float64)))

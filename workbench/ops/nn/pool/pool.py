@@ -32,17 +32,12 @@ def max_pool(
         "padding": several(padding, n, "padding"),
         "dilation": several(dilation, n, "dilation"),
     }
-    if n == 2 and not (return_indices or ceil_mode) and _is_coded_alike(x.payload):
+    if n == 2 and not (return_indices or ceil_mode) and getattr(x.payload.dtype, "quantized", False):
         # Where the largest codes lie is not asked, and takes most of the time.
         return unbatched(ops.quantized_max_pool2d(x, **windows), added)
     found = getattr(ops, op)(x, **windows, **({"ceil_mode": True} if ceil_mode else {}))
     values, indices = unbatched(found, added)
     return (values, indices) if return_indices else values
-
-
-def _is_coded_alike(payload: Any) -> bool:
-    """Say whether values are codes under one scale."""
-    return getattr(payload.dtype, "quantized", False) and getattr(payload, "axis", None) is None
 
 
 def _missing(stride: Any) -> bool:
