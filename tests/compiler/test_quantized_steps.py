@@ -357,3 +357,32 @@ def test_sums_of_modules_stay_in_codes() -> None:
         prepared(x)
     program = same(q.convert(prepared), x)
     assert not program.eager, program
+
+
+@pytest.mark.parametrize("layer", [False, True])
+@pytest.mark.parametrize("relu", [False, True])
+def test_sums_round_as_what_they_are_made_of(layer: bool, relu: bool) -> None:
+    # Half of all sums lie between two codes: one op rounds in front of its odd zero point, three ops behind it.
+    codes = wb.from_numpy(np.arange(2 * 64 * 4, dtype=np.float32).reshape(2, 1, 64, 4) % 41 - 20) * 0.5
+    weight = wb.quantize_per_tensor(wb.full((1, 1, 1, 1), 2.0), 1.0, 0, wb.qint8)
+
+    def terms(x: Any) -> Any:
+        one = wb.quantize_per_tensor(x, 0.5, 100, wb.quint8)
+        other = F.conv2d(one, weight, None, scale=0.5, zero_point=120) if layer else x * 2.0
+        return one, other if layer else wb.quantize_per_tensor(other, 0.5, 120, wb.quint8)
+
+    def at_once(x: Any) -> Any:
+        one, other = terms(x)
+        return (F.add_relu if relu else F.add)(one, other, 1.0, 101)
+
+    def by_numbers(x: Any) -> Any:
+        one, other = terms(x)
+        total = one.dequantize() + other.dequantize()
+        return wb.quantize_per_tensor(total.relu() if relu else total, 1.0, 101, wb.quint8)
+
+    programs = [same(one, codes) for one in (at_once, by_numbers)]
+    steps = ["convolution of codes own, sum"] * 2 if layer else ["sum of told codes own", "sum of codes own"]
+    for program, step in zip(programs, steps, strict=True):
+        assert step in program.steps and not program.eager
+    found = [one(codes).int_repr().numpy() for one in (at_once, by_numbers)]
+    assert (found[0] != found[1]).any() and abs(found[0].astype(int) - found[1]).max() == 1

@@ -95,11 +95,11 @@ def both() -> tuple[Any, Any]:
 DATA = [RANDOM.standard_normal((8, 3, 16, 16)).astype(np.float32) for _ in range(4)]
 
 
-def mapping(library: Any) -> Any:
+def mapping(library: Any, reduce_range: bool = True) -> Any:
     q = library.ao.quantization
     return q.QConfigMapping().set_global(
         q.QConfig(
-            activation=q.MinMaxObserver.with_args(reduce_range=True),
+            activation=q.MinMaxObserver.with_args(reduce_range=reduce_range),
             weight=q.default_per_channel_weight_observer,
         )
     )
@@ -210,3 +210,44 @@ def test_precedence_is_the_same() -> None:
         )  # fmt: skip
     assert found[wb] == found[torch]
     assert found[wb] == ["conv1", "layer1.0.conv2", "layer1.1.conv2", "layer2.0.conv2"]
+
+
+def between_layers(t: Any) -> Any:
+    """Sums and products of codes, rectified or not, of tensors of one shape and of several."""
+    nn = t.nn
+
+    class Net(nn.Module):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second, self.third = (nn.Conv2d(3, 8, 3, 1, 1) for _ in range(3))
+            self.relu = nn.ReLU()
+
+        def forward(self, x):  # type: ignore[no-untyped-def]  # scripts read it
+            a, b, c = self.first(x), self.second(x), self.third(x)
+            return self.relu(a + b), a * c, t.relu(b * c), a + c.mean((2, 3), keepdim=True)
+
+    return Net()
+
+
+def test_sums_and_products_between_layers_are_the_codes_of_pytorch() -> None:
+    torch.manual_seed(3)
+    models = {torch: between_layers(torch).eval(), wb: between_layers(wb).eval()}
+    models[wb].load_state_dict(
+        {key: wb.from_numpy(one.numpy()) for key, one in models[torch].state_dict().items()}
+    )
+    before = {library: library.backends.quantized.engine for library in models}
+    found = {}
+    for library, model in models.items():
+        # PyTorch's qnnpack adds in fixed point.
+        library.backends.quantized.engine = "onednn"
+        fx = __import__(f"{library.__name__}.ao.quantization.quantize_fx", fromlist=["prepare_fx"])
+        try:
+            # All eight bits, in which codes end where those of PyTorch do.
+            prepared = fx.prepare_fx(model, mapping(library, False), (given(library, DATA[0]),))
+            with library.no_grad():
+                prepared(given(library, DATA[0]))
+                found[library] = fx.convert_fx(prepared)(given(library, DATA[1]))
+        finally:
+            library.backends.quantized.engine = before[library]
+    for ours, theirs in zip(found[wb], found[torch], strict=True):
+        np.testing.assert_array_equal(numbers(ours), numbers(theirs))

@@ -90,7 +90,7 @@ def test_a_sum_is_observed_behind_its_rectifier_and_joined_values_share_a_scale(
     sums = [node for node in prepared.graph.nodes if node.name == "add"]
     (after,) = sums[0].users
     assert after.name.startswith("relu")
-    assert integer.quantize_mul.scale.item() == integer.quantize_relu_1.scale.item()
+    assert integer.quantize_mul.scale.item() == integer.add.scale.item()
 
 
 def test_what_has_no_qconfig_stays_in_floating_point(net: Any, x: Any) -> None:

@@ -23,8 +23,9 @@ from workbench.ops.quantized.transposed import turned
 
 __all__ = ["CODE_RULES", "code_rule"]
 
-Sum = tuple[float, int, float, int, float, int, int, int, bool]
-"""Scale and zero point of both operands and of the sum, its bounds, and whether it is rectified, as steps are told."""
+Sum = tuple[tuple[float, int, float, int, float, int, int, int, bool], bool]
+"""Scale and zero point of both operands and of the sum, its bounds and whether it is rectified, as steps are told; and
+whether it is one op on codes, which rounds otherwise than the ops that such a sum may be made of."""
 
 
 def code_rule(node: Node) -> Rule | None:
@@ -64,13 +65,15 @@ def _dequantize(low: Lowering, group: Group) -> int:
 
 def _sum(low: Lowering, group: Group, own: Value, other: Value) -> Sum:
     """Return what a step is told of the sum that stands at the end of a group."""
-    last = group.nodes[-1].params
+    node = group.nodes[-1]
+    last, one_op = node.params, node.op is ops.quantized_add
     one, two = low.coded(own), low.coded(other)
-    relu = any(node.op is ops.relu for node in group.nodes)
-    return (
+    relu = last["relu"] if one_op else any(node.op is ops.relu for node in group.nodes)
+    pair = (
         one.scale, one.zero_point, two.scale, two.zero_point, last["scale"], last["zero_point"], last["qmin"],
         last["qmax"], relu,
     )  # fmt: skip
+    return pair, one_op
 
 
 def _weight(low: Lowering, node: Node, axis: int = 0) -> tuple[QuantizedArray, Any, Coding]:
@@ -104,10 +107,11 @@ def _convolution(low: Lowering, group: Group) -> int:
     layer = packed_convolution(weight, bias, geometry).native
     added, told = -1, None
     if len(group.nodes) > 1:
-        own = node.outputs[0]
-        other = next(
-            one.inputs[0] for one in group.nodes if one.op is ops.dequantize and one.inputs[0] is not own
-        )
+        own, last = node.outputs[0], group.nodes[-1]
+        terms = last.values if last.op is ops.quantized_add else [
+            one.inputs[0] for one in group.nodes if one.op is ops.dequantize
+        ]  # fmt: skip
+        other = next(one for one in terms if one is not own)
         added, told = low.slot(other), _sum(low, group, own, other)
     codes = _told(coding, params, "convolution")
     return int(

@@ -147,8 +147,8 @@ def _function(low: Lowering, group: Group) -> int:
 CODE_VALUE_RULES: dict[Op, Rule] = {
     ops.quantized_add: _pair, ops.quantized_mul: _pair, ops.pad: _pad, ops.quantized_matmul: _matmul,
     ops.softmax: _softmax, ops.quantized_softmax: _softmax, ops.quantized_layer_norm: _norm,
-    ops.quantized_rms_norm: _norm, ops.quantized_group_norm: _norm, ops.quantized_gelu: _function,
-    ops.quantized_gelu_tanh: _function, ops.quantized_hardswish: _function, ops.quantized_leaky_relu: _function,
-    ops.quantized_mish: _function, ops.quantized_silu: _function,
+    ops.quantized_rms_norm: _norm, ops.quantized_group_norm: _norm, ops.quantized_clone: _function,
+    ops.quantized_gelu: _function, ops.quantized_gelu_tanh: _function, ops.quantized_hardswish: _function,
+    ops.quantized_leaky_relu: _function, ops.quantized_mish: _function, ops.quantized_silu: _function,
 }  # fmt: skip
 """What has a step on codes beside layers."""

@@ -169,6 +169,8 @@ def _codes_like(op: Any, first: QuantizedArray, value: Any) -> Any:
         return first.rounded(value).codes
     if value.same_map(first):
         return value.codes
+    if value.dtype is first.dtype and value.dtype.bits == 8 and value.per_tensor and value.size >= LEAST:
+        return by_table(value, lambda x: x, first.scale, first.zero_point).codes
     # The zero point of another is another code.
     return first.rounded(value.dequantize()).codes
 

@@ -69,6 +69,23 @@ nb::object combined_codes(const Input<std::uint8_t>& a, double a_scale, std::int
 
 }  // namespace
 
+namespace {
+
+CodesSum sum_of(const CodesIn& a, const CodesIn& b, float inverse, float zero, float low, float high, bool relu, bool one_op) {
+    if (one_op)
+        return {a.scale, 0.f, -(a.zero * a.scale), b.scale, 0.f, -(b.zero * b.scale), inverse, 0.f, low - zero, high - zero,
+                static_cast<std::int32_t>(zero), relu};
+    return {a.scale, a.zero, 0.f, b.scale, b.zero, 0.f, inverse, zero, low, high, 0, relu};
+}
+
+}  // namespace
+
+CodesSum codes_sum(const CodesIn& a, const CodesIn& b, double scale, std::int64_t zero, std::int64_t low, std::int64_t high, bool relu,
+                   bool one_op) {
+    const auto narrow = [](std::int64_t value) { return static_cast<float>(value); };
+    return sum_of(a, b, 1.f / static_cast<float>(scale), narrow(zero), narrow(low), narrow(high), relu, one_op);
+}
+
 CodesOut codes_out(const CodesIn& a, const CodesIn& b, double scale, std::int64_t zero, std::int64_t low, std::int64_t high, bool product) {
     const float inverse = 1.f / static_cast<float>(scale);
     return {product ? a.scale * b.scale * inverse : inverse, static_cast<float>(zero), static_cast<float>(low), static_cast<float>(high)};
@@ -79,7 +96,7 @@ void combine_codes(const std::uint8_t* a, const CodesIn& of_a, const std::uint8_
     if (product)
         LEAF_WIDE(multiply_codes)(a, of_a, b, of_b, count, to, out);
     else
-        LEAF_WIDE(add_codes)(a, of_a, b, of_b, count, to, out);
+        sum_codes(a, b, sum_of(of_a, of_b, to.inverse, to.zero, to.low, to.high, false, true), count, out);
 }
 
 void sum_codes(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& sum, std::int64_t count, std::uint8_t* out) {

@@ -25,6 +25,7 @@ CODES = "fused_codes"
 """What kind of functions come out."""
 
 _LAYERS = (ops.quantized_conv2d, ops.quantized_linear)
+_SUMS = (ops.quantize_per_tensor, ops.quantized_add)
 
 
 def fuse_codes(graph: Graph) -> Graph:
@@ -32,7 +33,8 @@ def fuse_codes(graph: Graph) -> Graph:
 
     A rectifier, or bounds, of a layer's codes that nothing else reads become the layer's own: it gives no code outside
     of theirs. ``quantize_per_tensor`` of an ``add``, rectified or not, of two ``dequantize`` that nothing else reads
-    becomes a function of the kind ``fused_codes``; the layer ``quantized_conv2d`` whose result is added stands in it.
+    becomes a function of the kind ``fused_codes``; the layer ``quantized_conv2d`` whose result is added stands in it,
+    and likewise that whose result ``quantized_add`` takes.
     The codes stay the very same.
 
     >>> import workbench as wb
@@ -46,12 +48,12 @@ def fuse_codes(graph: Graph) -> Graph:
     >>> [node.callee.kind if node.op is None else node.op.name for node in graph.nodes]
     ['quantize_per_tensor', 'fused_codes', 'dequantize']
     """
-    if not any(node.op in _LAYERS or node.op is ops.quantize_per_tensor for node, _ in walk(graph)):
+    if not any(node.op in _LAYERS or node.op in _SUMS for node, _ in walk(graph)):
         return graph.copy()
     result = dead_code(_Bounded(graph).rewritten())
     outliner = Outliner(result)
-    for node in [node for node, _ in walk(result) if node.op is ops.quantize_per_tensor]:
-        group = _sum(node, outliner)
+    for node in [node for node, _ in walk(result) if node.op in _SUMS]:
+        group = _sum(node, outliner) if node.op is ops.quantize_per_tensor else _sum_of_layer(node, outliner)
         if group:
             outliner.attempt(group, CODES)
     return result
@@ -127,17 +129,36 @@ def _sum(quantize: Node, outliner: Outliner) -> list[Node]:
     if sizes[0] != sizes[1]:
         return []
     found = [one for one in terms if one is not None]
-    layers = [
-        one.inputs[0].node
-        for one in found
-        if (layer := one.inputs[0].node) is not None
-        and layer.op is ops.quantized_conv2d
-        and outliner.only_reader(one.inputs[0]) is one
-    ]
     order = {node: i for i, node in enumerate(outliner.block[quantize].nodes)}
-    # The one that runs later: what it is added to is there by then.
-    last = [max(layers, key=lambda one: order[one])] if layers else []
+    last = _last_layer([(one.inputs[0], one) for one in found], order, outliner)
     return sorted([*last, *found, before, *group], key=lambda one: order[one])
+
+
+def _sum_of_layer(add: Node, outliner: Outliner) -> list[Node]:
+    """Return a layer and the op that adds its codes to others; none where it is something else."""
+    one, two = (*add.values, None, None)[:2]
+    if one is None or two is None or one is two or not (_is_unsigned(one) and _is_unsigned(two)):
+        return []
+    if outliner.sizes(add, one) != outliner.sizes(add, two):
+        return []
+    order = {node: i for i, node in enumerate(outliner.block[add].nodes)}
+    last = _last_layer([(one, add), (two, add)], order, outliner)
+    return [*last, add] if last else []
+
+
+def _last_layer(terms: list[tuple[Value, Node]], order: dict[Node, int], outliner: Outliner) -> list[Node]:
+    """Return the convolution whose codes only this sum reads; of two the one that runs later.
+
+    What it is added to is there by then.
+    """
+    layers = [
+        value.node
+        for value, reader in terms
+        if value.node is not None
+        and value.node.op is ops.quantized_conv2d
+        and outliner.only_reader(value) is reader
+    ]
+    return [max(layers, key=lambda one: order[one])] if layers else []
 
 
 def _made_for(value: Value, reader: Node, outliner: Outliner) -> Node | None:
@@ -147,5 +168,8 @@ def _made_for(value: Value, reader: Node, outliner: Outliner) -> Node | None:
 
 def _is_of_codes(node: Node) -> bool:
     """Say whether a node gives the numbers of codes without sign."""
-    kind = node.inputs[0].type if node.op is ops.dequantize else None
-    return isinstance(kind, TensorType) and kind.dtype is quint8
+    return node.op is ops.dequantize and _is_unsigned(node.inputs[0])
+
+
+def _is_unsigned(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.dtype is quint8

@@ -15,8 +15,9 @@ _REASONS: dict[str, str] = {
     "sparse tensors stay on the CPU": ("embedding_sparse sparse_coo sparse_csr sparse_product sparse_values"),
     "quantized tensors stay on the CPU": (
         "int_repr quantize_per_channel quantize_per_group quantize_per_tensor quantized_add quantized_add_scalar "
-        "quantized_conv1d quantized_conv2d quantized_conv3d quantized_conv_transpose1d quantized_conv_transpose2d "
-        "quantized_conv_transpose3d quantized_embedding quantized_embedding_bag quantized_gelu quantized_gelu_tanh "
+        "quantized_clone quantized_conv1d quantized_conv2d quantized_conv3d quantized_conv_transpose1d "
+        "quantized_conv_transpose2d quantized_conv_transpose3d quantized_embedding quantized_embedding_bag "
+        "quantized_gelu quantized_gelu_tanh "
         "quantized_group_norm quantized_gru "
         "quantized_hardswish quantized_layer_norm quantized_leaky_relu quantized_linear quantized_linear_dynamic "
         "quantized_linear_weight_only quantized_lstm quantized_matmul quantized_max_pool2d quantized_mish "

@@ -9,7 +9,6 @@ from workbench.base.quantized_array import code_range
 from workbench.core.op import ops
 from workbench.core.typing import Dim, Tensor
 from workbench.ops.quantized.convolution import check_codes
-from workbench.ops.quantized.quantize import dequantize, quantize_per_tensor
 from workbench.ops.quantized.scalars import QUANTIZED_ADD_SCALAR, QUANTIZED_MUL_SCALAR
 from workbench.ops.shape.join import cat as joined
 
@@ -122,7 +121,7 @@ def cat(qxs: Sequence[Tensor], dim: Dim, scale: float, zero_point: int) -> Tenso
     for one in qxs:
         check_codes("quantized cat", one, dtype if one.is_quantized else one.dtype)
         same = (one.q_scale(), one.q_zero_point(), one.dtype) == (scale, zero_point, dtype)
-        alike.append(one if same else quantize_per_tensor(dequantize(one), scale, zero_point, dtype))
+        alike.append(one if same else coded("clone", (one,), scale, zero_point))
     return joined(alike, dim)
 
 

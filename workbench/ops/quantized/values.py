@@ -23,6 +23,7 @@ from workbench.core.quantization import integers
 from workbench.kernels.loader import native
 from workbench.ops.contract.matmul import MATMUL
 from workbench.ops.elementwise.arithmetic import ADD, MUL
+from workbench.ops.elementwise.copying import CLONE
 from workbench.ops.nn.activation.gated import GELU, GELU_TANH, SILU
 from workbench.ops.nn.activation.pointwise_ops import HARDSWISH, LEAKY_RELU, MISH
 from workbench.ops.nn.activation.softmax import SOFTMAX
@@ -264,7 +265,10 @@ SERVED: dict[str, Op] = {
             (MUL, _pair(MUL, _product), "multiply_codes"),
         )
     },
-    **{of.name: _record(of, _tabled(of)) for of in (GELU, GELU_TANH, HARDSWISH, LEAKY_RELU, MISH, SILU)},
+    **{
+        of.name: _record(of, _tabled(of))
+        for of in (CLONE, GELU, GELU_TANH, HARDSWISH, LEAKY_RELU, MISH, SILU)
+    },
     MATMUL.name: _record(MATMUL, _matmul(False), _matmul(True)),
     SOFTMAX.name: _record(SOFTMAX, _softmax(False), _softmax(True)),
     **{

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from workbench.core.dtype_rules import FLOAT, KEEP, SUM
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
 from workbench.core.op import Absent, BadInput, DTypeRule, Op, Sample, Saves, ops
 from workbench.core.quantization import COMPARED, COMPUTED, OWN, Quantization
+from workbench.core.quantized_rules import computed
 from workbench.core.tape import Call
 from workbench.core.typing import DimsLike, DTypeLike, Size, Tensor
 from workbench.core.value import dims_of
@@ -152,6 +154,15 @@ def _mean(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     )
 
 
+def _mean_of_codes(op: Op, q: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    if not (q.ndim in (3, 4, 5) and sorted(dim) == [*range(2, q.ndim)] and q.size):
+        return computed(op, q, dim=dim, keepdim=keepdim)
+    # A mean of whole planes, exactly summed.
+    pool: Any = ops.adaptive_avg_pool
+    found = pool.quantized.codes(pool, q, sizes=(1,) * len(dim))
+    return found if keepdim else found.with_codes(found.codes.reshape(q.shape[:2]))
+
+
 SUM_OP = reduction(
     "sum",
     "Sum over dims.",
@@ -172,7 +183,7 @@ MEAN = reduction(
     lambda c, g, dim, keepdim: ops.div(spread(g, c.inputs[0], dim), as_float(count(c.inputs[0], dim))),
     properties=["linear"],
     small="mean",
-    quantized=COMPUTED,
+    quantized=replace(COMPUTED, codes=_mean_of_codes),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from workbench.base.errors import DimensionError
 from workbench.base.sizes import check_memory
 from workbench.base.symbolic_size import whole
 from workbench.core.families import grid
-from workbench.core.op import Sample, ops
+from workbench.core.op import Op, Sample, ops
 from workbench.core.quantization import COMPUTED
+from workbench.core.quantized_rules import computed
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.offer import offered
@@ -41,11 +43,21 @@ def _pad(x: Any, padding: tuple[tuple[int, int], ...], value: float) -> Any:
         for i, (before, after) in enumerate(padding)
     )
     grow = tuple((max(before, 0), max(after, 0)) for before, after in padding)
-    out = np.full([size + sum(width) for size, width in zip(x[cut].shape, grow, strict=True)], value, x.dtype)
+    # Lying as the input does, so that images with their channels last stay such.
+    out: Any = np.full_like(
+        x, value, shape=[size + sum(width) for size, width in zip(x[cut].shape, grow, strict=True)]
+    )
     out[tuple(slice(before, size - after) for size, (before, after) in zip(out.shape, grow, strict=True))] = (
         x[cut]
     )
     return out
+
+
+def _pad_codes(op: Op, q: Any, padding: tuple[tuple[int, int], ...], value: float) -> Any:
+    if not q.per_tensor:
+        return computed(op, q, padding=padding, value=value)
+    (code,) = q.rounded(np.full(1, value, np.float32)).codes
+    return q.with_codes(_pad(q.codes, padding, code))
 
 
 PAD = move(
@@ -63,7 +75,7 @@ PAD = move(
     ],
     properties=frozenset({"moves"}),
     batch=batching.pad,
-    quantized=COMPUTED,
+    quantized=replace(COMPUTED, codes=_pad_codes),
 )
 
 # ---------------------------------------------------------------------------------- the words people use

@@ -16,6 +16,7 @@ from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.mappings import rectified
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.quantized.boundary import DeQuantize, Quantize
+from workbench.quantization.quantized.functional_modules import QFunction
 
 __all__ = [
     "NSTracer",
@@ -107,11 +108,15 @@ def _places(graph: GraphModule) -> dict[str, Place]:
     for node in graph.graph.nodes:
         if not _is_compared(graph, node):
             continue
-        word = str(node.target) if node.op == "call_module" else f" {node.name}"
-        count = sum(one == word or one.startswith(f"{word} ") for one in found)
         # Codes of what is computed between them are made behind it.
         coded = [user for user in node.users if isinstance(module_of(graph, user), Quantize)]
-        found[f"{word} {count}" if count else word] = Place(node, coded[0] if coded else node)
+        words = [str(node.target)] if node.op == "call_module" else []
+        # An op on codes may have been a module or a function.
+        if not words or isinstance(module_of(graph, node), QFunction):
+            words.append(f" {node.name}")
+        for word in words:
+            count = sum(one == word or one.startswith(f"{word} ") for one in found)
+            found[f"{word} {count}" if count else word] = Place(node, coded[0] if coded else node)
     return found
 
 
@@ -135,10 +140,10 @@ def _rectifier(graph: GraphModule, node: Node) -> Node | None:
 def pairs(a: GraphModule, b: GraphModule) -> list[tuple[Place, Place]]:
     """Return what belongs together of two graphs, in the order of the second."""
     ours, theirs = _places(a), _places(b)
-    found = []
+    found: list[tuple[Place, Place]] = []
     for word, other in theirs.items():
         own = ours.get(word)
-        if own is None:
+        if own is None or (found and found[-1][1].start is other.start):
             continue
         # What one has joined with its rectifier ends behind that of the other.
         if _ends_rectified(b, other.start) and not _ends_rectified(a, own.start):

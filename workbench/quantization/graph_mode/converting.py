@@ -10,6 +10,7 @@ from workbench.fx import GraphModule, Node
 from workbench.quantization import quantized
 from workbench.quantization.fake_quantize import FakeQuantize, FakeQuantizeBase
 from workbench.quantization.graph_mode.layers import new_path
+from workbench.quantization.graph_mode.lowering import lower_calls
 from workbench.quantization.graph_mode.observing import OBSERVER, Plan, forget_plan, results_in_codes
 from workbench.quantization.mappings import (
     COMPUTED,
@@ -122,6 +123,7 @@ def to_codes(module: GraphModule, made: Plan) -> dict[str, str]:
             if made.said[node].way == "layer":
                 show_weight(layer)
             module.set_submodule(path, table[type(layer)].from_float(layer))
+    sources.update(lower_calls(module, made, watching, codes, swapped))
     for node, one in watching.items():
         (value,) = node.args
         if value in codes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,19 @@ from workbench.fx.node import map_aggregate
 from workbench.ops.quantized.quantize import QUANTIZE_PER_TENSOR
 from workbench.quantization.mappings import WEIGHTED
 
-__all__ = ["CUSTOM", "Statement", "statements"]
+__all__ = ["CUSTOM", "Call", "Statement", "statements"]
 
 CUSTOM = "custom"
 """Under which name a node's meta says how the module is quantized that a configuration has for it."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """The one op that a node calls, with its parameters, and which of the node's inputs are the op's, in its order."""
+
+    op: str
+    params: dict[str, Any]
+    inputs: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -42,17 +51,24 @@ class Statement:
     """True where its result is a floating point tensor, or several."""
     border: bool = False
     """True for an input that the converted graph takes as codes."""
+    call: Call | None = None
+    """What is computed, where it is one op of nothing but the node's inputs."""
 
 
 class _Listed:
     """Notes the ops that are called, and calls them."""
 
     def __init__(self) -> None:
-        self.found: list[Op] = []
+        self.calls: list[tuple[Op, tuple[Any, ...], dict[str, Any]]] = []
+
+    @property
+    def found(self) -> list[Op]:
+        """The ops, in order."""
+        return [op for op, _, _ in self.calls]
 
     def process(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Note an op, and apply it."""
-        self.found.append(op)
+        self.calls.append((op, inputs, params))
         return dispatch.apply(op, *inputs, **params)
 
 
@@ -72,8 +88,16 @@ class _Run(Interpreter):
         # A shape is several numbers, and no values.
         if isinstance(result, tuple | list) and any(isinstance(one, Value) for one in result):
             self._several.add(n)
-        self.said[n] = self._statement(n, listed.found, result)
+        said = self._statement(n, listed.found, result)
+        if said.way == "computed" and len(listed.calls) == 1:
+            said = replace(said, call=self._call(n, *listed.calls[0]))
+        self.said[n] = said
         return result
+
+    def _call(self, node: Node, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Call | None:
+        given = [self.env[one] for one in node.all_input_nodes]
+        places = [next((i for i, own in enumerate(given) if own is one), -1) for one in inputs]
+        return None if -1 in places else Call(op.name, params, tuple(places))
 
     def _statement(self, node: Node, ops: list[Op], result: Any) -> Statement:
         names = tuple(op.name for op in ops)

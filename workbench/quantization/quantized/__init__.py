@@ -40,6 +40,7 @@ from workbench.quantization.quantized.embedding import Embedding, EmbeddingBag
 from workbench.quantization.quantized.functional_modules import (
     FloatFunctional,
     FXFloatFunctional,
+    QFunction,
     QFunctional,
 )
 from workbench.quantization.quantized.layers import (
@@ -56,8 +57,8 @@ __all__ = [
     "ConvReLU3d", "ConvReLUMaxPool2d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "DeQuantize", "Dropout",
     "Embedding", "EmbeddingBag", "FXFloatFunctional", "Flatten", "FloatFunctional", "GroupNorm", "Hardswish",
     "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "LeakyReLU", "Linear", "LinearReLU", "MaxPool2d",
-    "MultiheadAttention", "PReLU", "QFunctional", "Quantize", "ReLU6", "SiLU", "Sigmoid", "Softmax", "functional",
-    "quantize_weight",
+    "MultiheadAttention", "PReLU", "QFunction", "QFunctional", "Quantize", "ReLU6", "SiLU", "Sigmoid", "Softmax",
+    "functional", "quantize_weight",
 ]  # fmt: skip
 
 PYTORCH_FILES = ("modules",)

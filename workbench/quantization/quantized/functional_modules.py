@@ -1,4 +1,4 @@
-"""Functions between modules on codes: sums, products, joins."""
+"""Functions between modules on codes: sums, products, joins, and the calls of ops in a graph."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.base.dtypes import float32, quint8
 from workbench.base.errors import QuantizationError
+from workbench.base.quantized_array import code_range
 from workbench.core.op import ops
 from workbench.nn import functional
 from workbench.ops.quantized.quantize import DEQUANTIZE, QUANTIZE_PER_TENSOR
@@ -16,11 +17,18 @@ from workbench.quantization.float_functional import INSTEAD, FloatFunctional, FX
 from workbench.quantization.observed import observer_of
 from workbench.quantization.quantized.boundary import QuantizedModule, require_codes
 
-__all__ = ["FXFloatFunctional", "FloatFunctional", "QFunctional"]
+__all__ = ["FXFloatFunctional", "FloatFunctional", "QFunction", "QFunctional"]
 
 
 def _is_codes(one: Any) -> bool:
     return bool(getattr(one.payload.dtype, "quantized", False))
+
+
+def _on_numbers(name: str, numbers: Sequence[Any], relu: bool = False, **params: Any) -> Any:
+    """Return what an op makes of the numbers that codes stand for."""
+    out = getattr(ops, name)(*numbers, **params)
+    out = out[0] if isinstance(out, tuple) else out
+    return functional.relu(out) if relu else out
 
 
 class QFunctional(QuantizedModule):
@@ -78,9 +86,18 @@ class QFunctional(QuantizedModule):
         numbers = self._numbers(x, y)
         if x.dtype is not self.dtype or not _is_codes(y):
             # Codes of another type come out, or there are none: by way of the numbers.
-            out = getattr(ops, name)(*numbers)
-            return self._codes(functional.relu(out) if settings.get("relu") else out)
+            return self._codes(_on_numbers(name, numbers, **settings))
         return getattr(ops, f"quantized_{name}")(x, y, **self._output(), **settings)
+
+    def _recoded(self, codes: Any) -> Any:
+        """Return codes under the scale and within the limits of the result."""
+        same = (codes.q_scale(), codes.q_zero_point()) == (
+            float(self.scale.payload),
+            int(self.zero_point.payload),
+        )
+        full = (self.quant_min, self.quant_max) == code_range(self.dtype)
+        served: Any = ops.quantized_clone
+        return codes if same and full and self.known else served(codes, **self._output())
 
     def add(self, x: Any, y: Any) -> Any:
         """Return x + y."""
@@ -102,6 +119,8 @@ class QFunctional(QuantizedModule):
 
     def cat(self, x: Sequence[Any], dim: int = 0) -> Any:
         """Return tensors joined along `dim`."""
+        if x and all(_is_codes(one) and one.dtype is self.dtype for one in x):
+            return cat([self._recoded(one) for one in x], dim=dim)
         return self._codes(cat(self._numbers(*x), dim=dim))
 
     def add_relu(self, x: Any, y: Any) -> Any:
@@ -115,3 +134,48 @@ class QFunctional(QuantizedModule):
     def extra_repr(self) -> str:
         """Return scale and zero point."""
         return self._output_repr()
+
+
+class QFunction(QuantizedModule):
+    """One call of an op in a graph, on codes: a sum, a product, a function of one value.
+
+    q = quantize(f(dequantize(x), …)), with the scale and the zero point that were observed. What the op takes beside
+    values, such as a norm's weight, is floating point.
+
+    >>> import workbench as wb
+    >>> x = wb.quantize_per_tensor(wb.tensor([1.0, -2.0]), 0.5, 10, wb.quint8)
+    >>> QFunction("add", relu=True)(x, x).dequantize()
+    tensor([2., 0.])
+    """
+
+    def __init__(self, op: str, *, relu: bool = False, **params: Any) -> None:
+        super().__init__()
+        self.op, self.params, self.relu, self.dtype = op, params, relu, quint8
+
+    def set_output(self, observer: Any) -> None:
+        """Take scale, zero point, type and limits of the codes from what was observed."""
+        super().set_output(observer)
+        self.dtype = observer.dtype
+
+    def forward(self, *inputs: Any) -> Any:
+        """Call the op on codes."""
+        rule: Any = getattr(ops, self.op).quantized
+        for place, one in enumerate(inputs):
+            if rule.role(place) != "plain":
+                require_codes(self, one)
+        out = (float(self.scale.payload), int(self.zero_point.payload), self.quant_min, self.quant_max)
+        if inputs[0].dtype is self.dtype:
+            told = rule.parameters(self.params, *out)
+            return getattr(ops, rule.kernel)(*inputs, **(told | {"relu": True} if self.relu else told))
+        # The kernel writes the type that it reads.
+        numbers = [DEQUANTIZE(one) if _is_codes(one) else one for one in inputs]
+        result = _on_numbers(self.op, numbers, self.relu, **self.params)
+        return QUANTIZE_PER_TENSOR(
+            result, scale=out[0], zero_point=out[1], qmin=out[2], qmax=out[3], dtype=self.dtype
+        )
+
+    def extra_repr(self) -> str:
+        """Return the op, what it is told, scale and zero point."""
+        told = {**self.params, "relu": True} if self.relu else self.params
+        words = [self.op, *(f"{key}={one}" for key, one in told.items()), self._output_repr()]
+        return ", ".join(words if self.dtype is quint8 else [*words, f"dtype={self.dtype.name}"])

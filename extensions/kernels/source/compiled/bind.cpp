@@ -51,14 +51,16 @@ std::vector<After> told(const std::vector<Told>& all) {
     return after;
 }
 
-// (scale, zero, other scale, other zero, scale of the result, its zero, low, high, whether what is summed is rectified).
-using ToldSum = std::tuple<double, std::int64_t, double, std::int64_t, double, std::int64_t, std::int64_t, std::int64_t, bool>;
+// (scale, zero, other scale, other zero, scale of the result, its zero, low, high, whether the result is rectified).
+using ToldPair = std::tuple<double, std::int64_t, double, std::int64_t, double, std::int64_t, std::int64_t, std::int64_t, bool>;
+// What is summed, and whether that is one op on codes.
+using ToldSum = std::tuple<ToldPair, bool>;
 
 CodesSum told(const ToldSum& sum) {
-    const auto& [scale, zero, other_scale, other_zero, out_scale, out_zero, low, high, relu] = sum;
+    const auto& [pair, one_op] = sum;
+    const auto& [scale, zero, other_scale, other_zero, out_scale, out_zero, low, high, relu] = pair;
     const auto narrow = [](auto value) { return static_cast<float>(value); };
-    return {narrow(scale), narrow(zero), narrow(other_scale), narrow(other_zero), 1.f / narrow(out_scale), narrow(out_zero), narrow(low),
-            narrow(high), relu};
+    return codes_sum({narrow(scale), narrow(zero)}, {narrow(other_scale), narrow(other_zero)}, out_scale, out_zero, low, high, relu, one_op);
 }
 
 // (scale and zero of x, of the result, whether it is rectified, its highest code, how sums become codes).
@@ -168,8 +170,8 @@ void bind_program(nb::module_& module) {
         .def("mean_of_codes", &Program::mean_of_codes)
         .def("quantized_max_pool", &Program::quantized_max_pool)
         .def("combined_codes",
-             [](Program& self, int a, int b, const ToldSum& sum, bool product) {
-                 const auto& [scale, zero, other_scale, other_zero, out_scale, out_zero, low, high, relu] = sum;
+             [](Program& self, int a, int b, const ToldPair& pair, bool product) {
+                 const auto& [scale, zero, other_scale, other_zero, out_scale, out_zero, low, high, relu] = pair;
                  const CodesIn one{static_cast<float>(scale), static_cast<float>(zero)};
                  const CodesIn other{static_cast<float>(other_scale), static_cast<float>(other_zero)};
                  return self.combined_codes(a, b, one, other, codes_out(one, other, out_scale, out_zero, relu ? std::max(low, out_zero) : low, high, product),

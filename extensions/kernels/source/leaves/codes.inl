@@ -36,35 +36,24 @@ static WORKBENCH_INLINE std::uint8_t code_of(float value, const CodesOut& to) {
     return static_cast<std::uint8_t>(static_cast<std::int32_t>(most > to.low ? most : to.low));
 }
 
-// Rounded once, as PyTorch does it.
-static WORKBENCH_INLINE float real_of(std::uint8_t code, const CodesIn& of) {
-    return __builtin_fmaf(static_cast<float>(code), of.scale, -(of.zero * of.scale));
-}
-
-static void add_codes(const std::uint8_t* a, const CodesIn& of_a, const std::uint8_t* b, const CodesIn& of_b, std::int64_t count,
-                      const CodesOut& to, std::uint8_t* out) {
-    for (std::int64_t i = 0; i < count; ++i)
-        out[i] = code_of(real_of(a[i], of_a) + real_of(b[i], of_b), to);
-}
-
 static void multiply_codes(const std::uint8_t* a, const CodesIn& of_a, const std::uint8_t* b, const CodesIn& of_b,
                            std::int64_t count, const CodesOut& to, std::uint8_t* out) {
     for (std::int64_t i = 0; i < count; ++i)
         out[i] = code_of((static_cast<float>(a[i]) - of_a.zero) * (static_cast<float>(b[i]) - of_b.zero), to);
 }
 
-// Each op of it rounds, as the ops do one after the other.
 #if defined(WORKBENCH_AVX512)
 
 static WORKBENCH_INLINE __m512i sum_of_some(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& of, __m512 least) {
-    const auto real = [](const std::uint8_t* from, float zero, float scale) {
+    const auto real = [](const std::uint8_t* from, float less, float scale, float offset) {
         const __m512 code = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
-        return _mm512_mul_ps(_mm512_sub_ps(code, _mm512_set1_ps(zero)), _mm512_set1_ps(scale));
+        return _mm512_fmadd_ps(_mm512_sub_ps(code, _mm512_set1_ps(less)), _mm512_set1_ps(scale), _mm512_set1_ps(offset));
     };
-    __m512 value = _mm512_add_ps(real(codes, of.zero, of.scale), real(others, of.other_zero, of.other_scale));
-    value = _mm512_fmadd_ps(_mm512_max_ps(value, least), _mm512_set1_ps(of.inverse), _mm512_set1_ps(of.out_zero));
+    __m512 value = _mm512_add_ps(real(codes, of.less, of.scale, of.offset), real(others, of.other_less, of.other_scale, of.other_offset));
+    value = _mm512_fmadd_ps(_mm512_max_ps(value, least), _mm512_set1_ps(of.inverse), _mm512_set1_ps(of.before));
     // The bounds are whole: they may come before rounding.
-    return _mm512_cvtps_epi32(_mm512_max_ps(_mm512_min_ps(value, _mm512_set1_ps(of.high)), _mm512_set1_ps(of.low)));
+    value = _mm512_max_ps(_mm512_min_ps(value, _mm512_set1_ps(of.high)), _mm512_set1_ps(of.low));
+    return _mm512_add_epi32(_mm512_cvtps_epi32(value), _mm512_set1_epi32(of.after));
 }
 
 static WORKBENCH_INLINE void add_some_codes(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& of, float least,
@@ -83,14 +72,14 @@ static WORKBENCH_INLINE void add_some_codes(const std::uint8_t* codes, const std
 static WORKBENCH_INLINE void add_some_codes(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& of, float least,
                                             std::uint8_t* __restrict out) {
     for (std::int64_t i = 0; i < codes_together; ++i) {
-        const float own = (static_cast<float>(codes[i]) - of.zero) * of.scale;
-        const float other = (static_cast<float>(others[i]) - of.other_zero) * of.other_scale;
+        const float own = __builtin_fmaf(static_cast<float>(codes[i]) - of.less, of.scale, of.offset);
+        const float other = __builtin_fmaf(static_cast<float>(others[i]) - of.other_less, of.other_scale, of.other_offset);
         float value = own + other;
         value = value < least ? least : value;
-        value = __builtin_rintf(__builtin_fmaf(value, of.inverse, of.out_zero));
+        value = __builtin_rintf(__builtin_fmaf(value, of.inverse, of.before));
         value = value < of.high ? value : of.high;
         value = value > of.low ? value : of.low;
-        out[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(value));
+        out[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(value) + of.after);
     }
 }
 

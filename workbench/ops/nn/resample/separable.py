@@ -200,9 +200,17 @@ def _rounded(values: Any, dtype: np.dtype[Any]) -> Any:
     return np.clip(np.floor(values + np.float32(0.5)), info.min, info.max).astype(dtype)
 
 
+def _taken(x: Any, places: Any, axis: int) -> Any:
+    """Return entries along a dim; the result lies as the array does, of which whole runs are copied so."""
+    if type(x) is not np.ndarray or x.flags.c_contiguous:
+        return x.take(places, axis)
+    order = sorted(range(x.ndim), key=lambda i: -x.strides[i])
+    return x.transpose(order).take(places, order.index(axis)).transpose(np.argsort(order))
+
+
 def _along_axis(x: Any, axis: int, along: Along) -> Any:
     if along.mode.startswith("nearest"):
-        return x.take(taps_of(along, False).reads[:, 0], axis)
+        return _taken(x, taps_of(along, False).reads[:, 0], axis)
     double = x.dtype == np.float64
     index, weight = taps_of(along, double)
     if not index.shape[1]:
