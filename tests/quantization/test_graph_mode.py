@@ -399,3 +399,29 @@ def test_a_layer_that_is_called_twice_has_no_scale_of_its_own() -> None:
     _, integer = converted(model, x)
     assert type(integer.norm) is wb.nn.LayerNorm
     assert q.sqnr(model(x), integer(x)) > 28
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_rectifier_that_a_model_calls_behind_all_its_layers_is_joined_with_each(training: bool) -> None:
+    class Net(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.norm = wb.nn.Conv2d(2, 4, 3), wb.nn.BatchNorm2d(4)
+            self.second, self.relu = wb.nn.Conv2d(4, 4, 3), wb.nn.ReLU()
+
+        def forward(self, x: Any) -> Any:
+            x = self.relu(self.norm(self.first(x)))
+            return self.relu(self.second(x)) + self.relu(x.mean())
+
+    wb.manual_seed(5)
+    net, x = Net().train(training), wb.randn(2, 2, 9, 9)
+    prepare = q.prepare_qat_fx if training else q.prepare_fx
+    prepared = prepare(net, q.get_default_qconfig_mapping("x86"), (x,))
+    prepared(x)
+    integer = q.convert_fx(prepared.eval())
+    found = {name: type(one).__name__ for name, one in integer.named_modules()}
+    assert (found["first"], found["second"]) == ("ConvReLU2d", "ConvReLU2d")
+    # The one that stands alone is left.
+    assert [node.target for node in integer.graph.nodes].count("relu") == 1
+    with wb.no_grad():
+        assert q.sqnr(prepared.eval()(x) if training else net(x), integer(x)) > 25

@@ -41,8 +41,13 @@ def fuse_graph(module: GraphModule, training: bool) -> None:
             chain.append(after)
         while len(chain) > 1:
             parts = [_part(module, one, training) for one in chain]
-            # A layer that is called twice would be changed for the other call, too.
-            once = all(uses.get(str(one.target), 1) == 1 for one in chain if one.op == "call_module")
+            # A layer that is called twice would be changed for the other call, too. A rectifier has nothing to change:
+            # a model may call one behind all its layers.
+            once = all(
+                uses.get(str(node.target), 1) == 1
+                for node, part in zip(chain, parts, strict=True)
+                if node.op == "call_module" and type(part) is not ReLU
+            )
             if once and fits(parts, training):
                 _join(module, chain, parts, training)
                 break
