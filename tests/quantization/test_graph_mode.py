@@ -9,6 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench import quantization as q
+from workbench.fx import TraceError
 from workbench.nn import functional
 from workbench.quantization.backend_config import BackendConfig, BackendPatternConfig
 
@@ -425,3 +426,25 @@ def test_a_rectifier_that_a_model_calls_behind_all_its_layers_is_joined_with_eac
     assert [node.target for node in integer.graph.nodes].count("relu") == 1
     with wb.no_grad():
         assert q.sqnr(prepared.eval()(x) if training else net(x), integer(x)) > 25
+
+
+def test_a_model_that_asks_for_numbers_is_told_what_would_work_and_that_works(x: Any) -> None:
+    class Padded(wb.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return wb.nn.functional.pad(x, [max(4 - size % 4, 0) for size in x.shape[2:]] * 2)
+
+    wb.manual_seed(6)
+    model = wb.nn.Sequential(wb.nn.Conv2d(3, 4, 3), Padded(), wb.nn.Conv2d(4, 4, 3)).eval()
+    mapping = q.get_default_qconfig_mapping("x86")
+    with pytest.raises(
+        TraceError, match=r"wb\.jit\.trace\(model, \*example_inputs\) has that of the examples"
+    ):
+        q.prepare_fx(model, mapping, (x,))
+    apart = q.PrepareCustomConfig().set_non_traceable_module_classes([Padded])
+    for made in (
+        q.prepare_fx(wb.jit.trace(model, x), mapping, (x,)),
+        q.prepare_fx(model, mapping, (x,), prepare_custom_config=apart),
+    ):
+        made(x)
+        with wb.no_grad():
+            assert q.sqnr(model(x), q.convert_fx(made)(x)) > 30

@@ -14,6 +14,7 @@ import numpy as np
 
 from workbench.base.dtypes import DType
 from workbench.base.errors import QuantizationError
+from workbench.base.kept_of_codes import Kept, changed
 
 __all__ = ["PackedArray", "QScheme", "QuantizedArray", "code_range", "to_codes"]
 
@@ -86,10 +87,6 @@ def to_codes(x: Any, scale: Any, zero_point: Any, qmin: int, qmax: int, dtype: D
         return np.where(np.isnan(wide), nothing, np.clip(wide, qmin, qmax)).astype(dtype.numpy)
 
 
-_writes = [0]
-"""How often any codes were changed in place: what is kept of codes is made again after it. Such changes are rare."""
-
-
 class QuantizedArray:
     """Codes with scale and zero point; a payload of a tensor, as a NumPy array is.
 
@@ -104,7 +101,7 @@ class QuantizedArray:
     """
 
     __slots__ = (
-        "__weakref__", "_cache", "_written", "axis", "codes", "dtype", "group", "scale", "shape", "zero_point"
+        "__weakref__", "_kept", "axis", "codes", "dtype", "group", "scale", "shape", "zero_point"
     )  # fmt: skip
     # NumPy's arithmetic is refused: entry by entry it would make an array of objects.
     __array_ufunc__ = None
@@ -149,8 +146,7 @@ class QuantizedArray:
         self.group = group
         self.shape = codes.shape
         self._hold(codes)
-        self._cache: dict[str, Any] = {}
-        self._written = _writes[0]
+        self._kept: Kept | None = None
         if group is not None:
             self.axis = len(self.shape) - 1
             self.scale, self.zero_point = _groups(scale, zero_point, group, codes.shape)
@@ -164,7 +160,7 @@ class QuantizedArray:
         """Return a payload, quantized per tensor, of codes that nobody else holds: nothing is checked or copied."""
         made = object.__new__(cls)
         made.codes, made.shape, made.dtype, made.axis, made.group = codes, codes.shape, dtype, None, None
-        made.scale, made.zero_point, made._cache, made._written = scale, zero_point, {}, _writes[0]
+        made.scale, made.zero_point, made._kept = scale, zero_point, None
         return made
 
     @classmethod
@@ -180,12 +176,16 @@ class QuantizedArray:
         self.codes = view
 
     @property
-    def cache(self) -> dict[str, Any]:
+    def cache(self) -> dict[Any, Any]:
         """What integer layers have packed of it; empty again once codes were changed in place."""
-        if self._written != _writes[0]:
-            self._cache.clear()
-            self._written = _writes[0]
-        return self._cache
+        kept = self._kept
+        if kept is None or kept.stale:
+            # Another, so that who packs them this moment writes into the old one.
+            kept = self._kept = Kept(self._memory())
+        return kept
+
+    def _memory(self) -> Array:
+        return self.codes
 
     @property
     def ndim(self) -> int:
@@ -308,12 +308,7 @@ class QuantizedArray:
             return self
         made = object.__new__(type(self))
         made.dtype, made.shape, made.axis, made.group = self.dtype, self.shape, other.axis, other.group
-        made.scale, made.zero_point, made._cache, made._written = (
-            other.scale,
-            other.zero_point,
-            {},
-            _writes[0],
-        )
+        made.scale, made.zero_point, made._kept = other.scale, other.zero_point, None
         self._lend(made)
         return made
 
@@ -392,6 +387,9 @@ class PackedArray(QuantizedArray):
         found.flags.writeable = False
         return found
 
+    def _memory(self) -> Array:
+        return self.packed
+
     def write(self, codes: Any) -> None:
         """Change the codes in place."""
         _written_into(self.packed, _packed(np.broadcast_to(codes, self.shape), self.dtype.bits))
@@ -413,7 +411,7 @@ def _written_into(held: Array, codes: Any) -> None:
     except ValueError as error:
         raise ValueError("the memory of these codes is read-only: clone() the tensor first") from error
     np.copyto(memory, codes, casting="same_kind")
-    _writes[0] += 1
+    changed(memory)
 
 
 def _entries(scale: Any, zero_point: Any, axis: int, shape: tuple[int, ...]) -> tuple[Array, Array]:

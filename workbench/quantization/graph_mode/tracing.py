@@ -8,7 +8,7 @@ from typing import Any
 from workbench import nn
 from workbench.base.errors import QuantizationError
 from workbench.core import dispatch
-from workbench.fx import GraphModule, Tracer, from_graph
+from workbench.fx import GraphModule, TraceError, Tracer, from_graph
 from workbench.graph import Graph as HouseGraph
 from workbench.graph import trace as graph_trace
 from workbench.nn import Module
@@ -23,6 +23,14 @@ THROUGH: tuple[type[Module], ...] = (
     nn.TransformerEncoderLayer,
 )  # fmt: skip
 """Layers made of others that are quantized one by one."""
+
+
+INSTEAD = (
+    "A model that asks its values for numbers has no graph for all of them: wb.jit.trace(model, *example_inputs) has "
+    "that of the examples, for their sizes, and is quantized as it is; "
+    "PrepareCustomConfig().set_non_traceable_module_classes([...]) leaves the module that asks in floating point"
+)
+"""What to do about a model that cannot be traced."""
 
 
 class _LeafTracer(Tracer):
@@ -93,4 +101,8 @@ def _graph_of(
     if isinstance(custom, PrepareCustomConfig):
         tracer = _LeafTracer(custom)
         tracer.separate_attention(copied)
-    return GraphModule(copied, tracer.trace(copied), type(model).__name__)
+    try:
+        graph = tracer.trace(copied)
+    except TraceError as error:
+        raise type(error)(f"{error}.\n{INSTEAD}") from error
+    return GraphModule(copied, graph, type(model).__name__)
