@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from workbench.base.dtypes import DType
 from workbench.base.quantized_array import QuantizedArray, code_range, to_codes
 from workbench.kernels.loader import native
 
@@ -17,25 +19,47 @@ LEAST = 1024
 
 
 def by_table(
+    op: Any,
     q: QuantizedArray,
-    function: Callable[[Any], Any],
+    params: Mapping[str, Any],
     scale: float,
     zero_point: int,
     limits: tuple[int, int] | None = None,
 ) -> QuantizedArray:
-    """Return a function of the numbers that 8-bit codes stand for, under one scale, as codes of the same type.
+    """Return an op of one value of the numbers that 8-bit codes stand for, under one scale, as codes of the same type.
+
+    Without an op it is the numbers themselves, under another scale.
 
     >>> from workbench.base.dtypes import quint8
+    >>> from workbench.core import ops
     >>> q = QuantizedArray(np.array([0, 3, 5], np.uint8), 0.5, 4, quint8)
-    >>> by_table(q, np.square, 1.0, 0).codes
-    array([4, 0, 0], dtype=uint8)
+    >>> by_table(ops.abs, q, {}, 0.5, 0).codes
+    array([4, 1, 1], dtype=uint8)
     """
-    unsigned = np.arange(256, dtype=np.uint8)
-    every = QuantizedArray(unsigned.view(q.codes.dtype), q.scale, q.zero_point, q.dtype)
-    with np.errstate(all="ignore"):
-        numbers = np.asarray(function(every.dequantize()), np.float32)
-    table = to_codes(numbers, scale, zero_point, *(limits or code_range(q.dtype)), q.dtype)
+    told = tuple(params.items())
+    asked = (q.dtype, q.scale, int(q.zero_point), scale, zero_point, *(limits or code_range(q.dtype)))
+    try:
+        table = _table(op, told, *asked)
+    except TypeError:
+        # Parameters that cannot be told from others, such as lists; or the op refuses them, and says so again.
+        table = _table.__wrapped__(op, told, *asked)
     return QuantizedArray(looked_up(q.codes, table), scale, zero_point, q.dtype)
+
+
+# A network asks for the same ones in each call.
+@lru_cache(maxsize=1024)
+def _table(
+    op: Any, told: tuple[tuple[str, Any], ...], dtype: DType, from_scale: float, from_zero: int, scale: float,
+    zero_point: int, low: int, high: int,
+) -> Any:  # fmt: skip
+    every = QuantizedArray(np.arange(256, dtype=np.uint8).view(dtype.numpy), from_scale, from_zero, dtype)
+    numbers = every.dequantize()
+    if op is not None:
+        with np.errstate(all="ignore"):
+            numbers = np.asarray(op.forward(numbers, **dict(told)), np.float32)
+    table = to_codes(numbers, scale, zero_point, low, high, dtype)
+    table.flags.writeable = False
+    return table
 
 
 def looked_up(codes: Any, table: Any) -> Any:

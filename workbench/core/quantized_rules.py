@@ -110,7 +110,7 @@ def _is_tabled(op: Any, q: QuantizedArray, others: tuple[Any, ...]) -> bool:
 def computed(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
     """Return what the op makes of the numbers, rounded to the codes of the first input."""
     if _is_tabled(op, q, others):
-        return by_table(q, lambda x: op.forward(x, **params), q.scale, q.zero_point)
+        return by_table(op, q, params, q.scale, q.zero_point)
     out = compared(op, q, *others, **params)
     if op.outputs == 1:
         return q.rounded(np.asarray(out))
@@ -121,7 +121,7 @@ def fixed(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
     """Return what the op makes of the numbers, rounded to codes that the op says."""
     scale, zero_point = op.quantized.fixed(q.dtype)
     if _is_tabled(op, q, others):
-        return by_table(q, lambda x: op.forward(x, **params), scale, zero_point)
+        return by_table(op, q, params, scale, zero_point)
     out = compared(op, q, *others, **params)
     return QuantizedArray.quantized(np.asarray(out), scale, zero_point, q.dtype)
 
@@ -170,7 +170,7 @@ def _codes_like(op: Any, first: QuantizedArray, value: Any) -> Any:
     if value.same_map(first):
         return value.codes
     if value.dtype is first.dtype and value.dtype.bits == 8 and value.per_tensor and value.size >= LEAST:
-        return by_table(value, lambda x: x, first.scale, first.zero_point).codes
+        return by_table(None, value, {}, first.scale, first.zero_point).codes
     # The zero point of another is another code.
     return first.rounded(value.dequantize()).codes
 

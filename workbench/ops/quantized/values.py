@@ -121,7 +121,7 @@ def _tabled(of: Op) -> Callable[..., QuantizedArray]:
         if q.size < LEAST or not q.per_tensor or q.dtype.itemsize != 1 or q.dtype.bits != 8:
             out = {"scale": scale, "zero_point": zero_point, "qmin": qmin, "qmax": qmax}
             return long_way(q, **out, **params)
-        return by_table(q, lambda x: of.forward(x, **params), scale, zero_point, (qmin, qmax))
+        return by_table(of, q, params, scale, zero_point, (qmin, qmax))
 
     return run
 
