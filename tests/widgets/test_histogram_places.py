@@ -134,3 +134,26 @@ def test_a_difference_that_cannot_be_is_refused_in_words(prepare: Any) -> None:
     run()
     with pytest.raises(Refused, match="give a small batch"):
         model.handle(ShowDifferenceEvent("show_difference", "2.output"))
+
+
+def test_a_sum_of_codes_and_its_observer_find_each_other() -> None:
+    class Net(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one, self.other = wb.nn.Linear(6, 5), wb.nn.Linear(6, 5)
+
+        def forward(self, x: Any) -> Any:
+            return (self.one(x) + self.other(x)).relu() * 2.0
+
+    wb.manual_seed(0)
+    x = wb.randn(4, 6)
+    prepared = q.prepare_fx(Net().eval(), q.get_default_qconfig_mapping(), (x,))
+    model = HistogramModel(q.Calibration(prepared, evaluate=x))
+    prepared(x)
+    model.handle(ShowDifferenceEvent("show_difference", "relu.output"))
+    shown = shown_difference()
+    ops = {one.after.name: one.op for one in shown.diff.nodes if one.after is not None}
+    assert shown.selected is not None and ops[shown.selected] == "quantized_add"
+    model.show_place(shown.places_of(shown.selected))
+    assert picked(model) == "relu.output"
+    withdraw(shown)
