@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 GEOMETRY = ("stride", "padding", "dilation", "groups")
+_OF_RESULT = frozenset((*OUTPUT, "pool"))
 _WORDS = {1: "One", 2: "Two", 3: "Three"}
 _TWO_BY_TWO: dict[str, Any] = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1)}
 
@@ -60,7 +61,7 @@ def by_channel(values: Any, ndim: int) -> Any:
 
 def split(params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what says where windows lie, and what says how sums become codes."""
-    geometry = {key: value for key, value in params.items() if key not in (*OUTPUT, "pool")}
+    geometry = {key: value for key, value in params.items() if key not in _OF_RESULT}
     return geometry, {key: params[key] for key in OUTPUT}
 
 
