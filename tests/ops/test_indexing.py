@@ -180,3 +180,20 @@ def test_indices_of_other_types_are_refused(op: str, types: str, dtype: wb.dtype
     with pytest.raises(wb.DTypeError, match=words):
         call(wb.ones(3), index)
     call(wb.ones(3), index.long())
+
+
+CODES = [
+    ("getitem", lambda x, i: x[i]),
+    ("ctc_loss", lambda x, i: wb.nn.functional.ctc_loss(wb.rand(3, 1, 2).log(), i.reshape(1, 3), (3,), (1,))),
+    ("unravel_index", lambda x, i: wb.unravel_index(i, (3,))),
+    ("pack_padded_sequence", lambda x, i: wb.nn.utils.rnn.pack_padded_sequence(wb.ones(1, 3), i)),
+    *((one[0], one[3]) for one in NARROW),
+]
+
+
+@pytest.mark.parametrize(("op", "call"), CODES, ids=[f"{one[0]}-{i}" for i, one in enumerate(CODES)])
+def test_codes_are_no_indices(op: str, call: Any) -> None:
+    codes = wb.quantize_per_tensor(wb.tensor([1.0, 0.0, 1.0]), 1.0, 0, wb.quint8)
+    words = r"quint8\. Cast (it|them): (\w+)\.int_repr\(\)\.long\(\) for the codes, or \2\.dequantize\(\)\.long\(\) "
+    with pytest.raises(wb.DTypeError, match=words):
+        call(wb.ones(3), codes)

@@ -20,7 +20,6 @@ SHADOWS = (
 )
 MAKERS = "what one maker's kernels take: a BackendConfig says it, where it is wanted"
 DYNAMIC = "convolutions that find a scale in each call"
-JOINED = "what oneDNN joins for PyTorch: graph mode computes it between codes"
 
 _BLOCKS = (
     "AffineQuantizedObserverBase Granularity MappingType Per* TorchAODType ZeroPointDomain get_block_size"
@@ -30,8 +29,7 @@ ROOMS: dict[str, dict[str, str]] = {
     "quantization": {
         INSIDE: "MatchAllNode ObserverOrFakeQuantize Pattern QConfigDynamic get_combined_dict "
         "get_default_custom_config_dict get_fuser_method_new get_quantized_operator "
-        "*FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS *float_to_quantized_operator_mappings "
-        "DEFAULT_MODULE_TO_ACT_POST_PROCESS",
+        "*FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS *float_to_quantized_operator_mappings",
         SCRIPT: "*_jit script_qconfig*",
         BLOCKS: _BLOCKS,
         SPARSE: "*sparse* *SPARSE*",
@@ -54,9 +52,9 @@ ROOMS: dict[str, dict[str, str]] = {
     "nn.quantized.reference": {},
     "nn.qat": {},
     "nn.qat.dynamic": {},
-    "nn.intrinsic": {JOINED: "ConvAdd* LinearLeakyReLU LinearTanh"},
+    "nn.intrinsic": {},
     "nn.intrinsic.qat": {},
-    "nn.intrinsic.quantized": {JOINED: "ConvAdd* LinearLeakyReLU LinearTanh"},
+    "nn.intrinsic.quantized": {},
 }
 """Names that are not here, or patterns of such, by room and reason."""
 

@@ -51,6 +51,20 @@ def trained(library: Any) -> Any:
     return q.prepare_qat(model)
 
 
+def fixed(library: Any) -> Any:
+    """A model in training with functions whose results have a scale that is known."""
+    q, nn = library.ao.quantization, library.nn
+    model = nn.Sequential(
+        q.QuantStub(), nn.Flatten(), nn.Linear(36, 4), nn.Sigmoid(), nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 3),
+        nn.Hardsigmoid(), nn.Softmax(1), q.DeQuantStub(),
+    )  # fmt: skip
+    model.train().qconfig = q.QConfig(
+        q.FakeQuantize.with_args(observer=q.MovingAverageMinMaxObserver, quant_min=0, quant_max=255),
+        q.default_per_channel_weight_fake_quant,
+    )
+    return q.prepare_qat(model)
+
+
 def after_training(library: Any) -> Any:
     prepared = trained(library)
     prepared(given(library, image()))
@@ -173,11 +187,12 @@ def test_what_pytorch_saves_nothing_of_is_left_both_ways() -> None:
     assert [theirs[place].scale for place in (2, 3)] == before[1]
 
 
+@pytest.mark.parametrize("make", [trained, fixed])
 @pytest.mark.parametrize("way", ["in", "out"])
-def test_a_model_in_training_goes_on_as_the_other(way: str) -> None:
+def test_a_model_in_training_goes_on_as_the_other(way: str, make: Callable[[Any], Any]) -> None:
     torch.manual_seed(0)
     wb.manual_seed(0)
-    mine, theirs = trained(wb), trained(torch)
+    mine, theirs = make(wb), make(torch)
     for _ in range(2):
         x = image()
         mine(given(wb, x))

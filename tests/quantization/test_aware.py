@@ -352,3 +352,53 @@ def test_layers_made_of_parts_learn_with_rounded_weights() -> None:
     assert isinstance(converted.steps, wb.ao.nn.quantized.LSTM)
     # What gates give is rounded on codes, and not in training.
     assert q.sqnr(trained, converted(x)) > 20
+
+
+def test_values_of_a_fixed_range_are_rounded_as_their_codes() -> None:
+    wb.manual_seed(0)
+    model = wb.nn.Sequential(
+        wb.nn.Linear(4, 4), wb.nn.Sigmoid(), wb.nn.Linear(4, 4), wb.nn.Tanh(), wb.nn.Linear(4, 3), wb.nn.Softmax(1)
+    )  # fmt: skip
+    model[5].qconfig = None
+    prepared = q.prepare_qat(model, qconfig=q.get_default_qat_qconfig())
+    seen: list[Any] = []
+    for place in (1, 3):
+        prepared.module[place].register_forward_hook(lambda module, inputs, out: seen.append(out))
+    x = wb.randn(8, 4)
+    prepared(x).sum().backward()
+    for out, steps in zip(seen, (256, 128), strict=True):
+        codes = out.detach().numpy() * steps
+        np.testing.assert_array_equal(codes, np.rint(codes))
+    assert prepared.module[0].weight.grad is not None
+    assert not hasattr(prepared.module[5], "activation_post_process")
+    # Nobody chooses their range, and nothing rounds twice where codes are.
+    assert not [name for name in prepared.calibration.names if name.startswith(("1", "3"))]
+    integer = q.convert(prepared.eval())
+    assert not [name for name in integer.state_dict() if "activation_post_process" in name]
+    values = integer.module[1](wb.tensor([0.3]))
+    assert float(values) * 256 != round(float(values) * 256)
+    assert hasattr(prepared.module[1], "activation_post_process")
+    np.testing.assert_allclose(integer(x).numpy(), prepared(x).detach().numpy(), atol=0.01)
+
+
+def test_models_without_a_weight() -> None:
+    class Sum(wb.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.quant, self.dequant = q.QuantStub(), q.DeQuantStub()
+            self.sum = wb.ao.nn.quantized.FloatFunctional()
+
+        def forward(self, x: Any) -> Any:
+            x = self.quant(x)
+            return self.dequant(self.sum.add(x, x))
+
+    x = wb.randn(16, 4)
+    for prepared in (q.prepare(Sum().eval()), q.prepare_qat(Sum().train())):
+        prepared(x)
+        assert len(prepared.calibration.names) == 2
+        integer = q.convert(prepared.eval())
+        np.testing.assert_allclose(integer(x).numpy(), 2 * x.numpy(), atol=0.1)
+    with pytest.raises(
+        wb.QuantizationError, match=r"nothing to quantize: .* nor another layer whose results have"
+    ):
+        q.prepare(wb.nn.Sequential(q.QuantStub(), wb.nn.ReLU(), q.DeQuantStub()).eval())

@@ -143,6 +143,22 @@ def test_training_a_model_in_use(way: Way) -> None:
     refused(model, r"[cC]all model\.eval\(\) first", lambda: way.prepare(model))
 
 
+@pytest.mark.parametrize("kind", [wb.float16, wb.bfloat16, wb.float64], ids=str)
+def test_models_of_other_floats(way: Way, kind: Any) -> None:
+    prepared = way.prepare() if way.graph else way.prepare(Net().to(kind).eval())
+    if way.graph:
+        prepared.to(kind)
+    prepared(X.to(kind))
+    words = (
+        rf"a weight of sizes .* is {kind.name}, and codes are made of float32: call model\.float\(\) first"
+    )
+    refused(prepared, words, lambda: way.convert(prepared))
+    assert way.convert(prepared.float())(X).shape == (2, 2)
+    if not way.graph:
+        model = Net().to(kind).eval()
+        refused(model, words, lambda: q.quantize_dynamic(model))
+
+
 def test_unknown_engines(way: Way) -> None:
     configs = (
         (q.get_default_qconfig_mapping, q.get_default_qat_qconfig_mapping)
@@ -193,6 +209,24 @@ def test_integer_layers_fed_floats(way: Way) -> None:
     wrapped = q.quantize(wb.nn.Sequential(wb.nn.Linear(6, 2)), [X])
     with pytest.raises(wb.DTypeError, match=r"only works on Float Tensor, got Long; try x\.float\(\)"):
         (way.converted() if way.graph else wrapped)(X.long())
+
+
+def test_layers_fed_codes_by_channel() -> None:
+    F = wb.ao.nn.quantized.functional
+    x = wb.rand(2, 4, 5, 5)
+    codes = wb.quantize_per_channel(x, wb.rand(4) + 0.1, wb.full((4,), 9).long(), 1, wb.quint8)
+    square = wb.quantize_per_tensor(wb.rand(4, 4), 0.1, 0, wb.qint8)
+    windows = wb.quantize_per_tensor(wb.rand(4, 4, 3, 3), 0.1, 0, wb.qint8)
+    rows = wb.quantize_per_channel(wb.rand(5, 4), wb.ones(4), wb.zeros(4).long(), 1, wb.quint8)
+    words = "under one scale, and got some with 4 along dim 1: quantize_per_tensor"
+    # Also where their count is that of the channels that come out.
+    for call in (
+        lambda: F.conv2d(codes, windows, None, scale=0.1, zero_point=0), lambda: F.linear(rows, square),
+        lambda: F.linear(rows, square, None, 0.1, 0), lambda: F.add_scalar(codes, 1.0),
+        lambda: F.mul_scalar(codes, 2.0), lambda: F.conv_transpose2d(codes, windows, None, scale=0.1, zero_point=0),
+    ):  # fmt: skip
+        with pytest.raises(wb.QuantizationError, match=words):
+            call()
 
 
 def test_another_count_of_channels(way: Way) -> None:

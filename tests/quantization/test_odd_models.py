@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pytest
@@ -39,22 +41,45 @@ class Pair(NamedTuple):
     several: Any
 
 
-def test_results_in_dicts_and_named_tuples_are_numbers_again() -> None:
-    class Inner(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer, self.relu = nn.Linear(4, 4), nn.ReLU()
+class Several(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.relu = nn.Linear(4, 4), nn.ReLU()
 
-        def forward(self, x: Any) -> Any:
-            h = self.relu(self.layer(x))
-            return {"h": h, "more": [Pair(h, (h, None)), "word"]}
+    def forward(self, x: Any) -> Any:
+        h = self.relu(self.layer(x))
+        return OrderedDict(h=h, more=[Pair(h, (h, None)), "word"])
 
-    model, x = Inner().eval(), wb.randn(16, 4)
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["alone", "in QuantWrapper"])
+def test_results_in_dicts_and_named_tuples_are_numbers_again(wrapped: bool) -> None:
+    inner, x = Several().eval(), wb.randn(16, 4)
+    model: Any = q.QuantWrapper(inner) if wrapped else inner
     exact, found = model(x), q.quantize(model, [x])(x)
+    assert type(found) is OrderedDict
     assert found.keys() == exact.keys() and type(found["more"]) is list and type(found["more"][0]) is Pair
     for one, other in ((exact["h"], found["h"]), (exact["h"], found["more"][0].several[0])):
         assert other.dtype is wb.float32 and q.sqnr(one, other) > 25
     assert found["more"][0].several[1] is None and found["more"][1] == "word"
+
+
+@dataclass
+class Packet:
+    h: Any
+
+
+def test_objects_that_may_have_codes_in_them_are_refused() -> None:
+    class Packing(Several):
+        def forward(self, x: Any) -> Any:
+            return Packet(super().forward(x)["h"])
+
+    model, x = Packing().eval(), wb.randn(16, 4)
+    for made in (model, q.QuantWrapper(model)):
+        integer = q.quantize(made, [x])
+        with pytest.raises(
+            wb.QuantizationError, match="DeQuantStub takes tensors, and tuples, lists and dicts of them, and got a P"
+        ):  # fmt: skip
+            integer(x)
 
 
 def test_samples_of_several_sizes_for_one_layer() -> None:

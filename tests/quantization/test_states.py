@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import zipfile
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 import workbench as wb
 from tests.quantization.states import STATE, converted
 from workbench import nn, quantization
-from workbench.base.errors import StateDictError
+from workbench.base.errors import StateDictError, WeightsError
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +49,25 @@ def dynamic(seed: int) -> Any:
     )
 
 
+class Recurrent(nn.Module):
+    """Layers that a state has in packed objects."""
+
+    def __init__(self, bias: bool = True) -> None:
+        super().__init__()
+        self.long = nn.LSTM(5, 4, 2, bidirectional=True, bias=bias)
+        self.gated: Any = nn.GRU(8, 3, bias=bias)
+        self.cell: Any = nn.LSTMCell(3, 2, bias=bias)
+
+    def forward(self, x: Any) -> Any:
+        """Return the last output."""
+        return self.cell(self.gated(self.long(x)[0])[0][-1])[0]
+
+
+def recurrent(seed: int, dtype: Any = wb.qint8, bias: bool = True) -> Any:
+    wb.manual_seed(seed)
+    return quantization.quantize_dynamic(Recurrent(bias), dtype=dtype)
+
+
 def static(seed: int) -> Any:
     wb.manual_seed(seed)
     return converted(wb, wb.randn(8, 1, 6, 6))
@@ -77,6 +97,9 @@ MODELS = {
     "functions": (functions, lambda: wb.randn(3, 5)),
     "norms": (norms, lambda: wb.randn(2, 1, 6, 6)),
     "dynamic": (dynamic, lambda: wb.randn(3, 5)),
+    "recurrent": (recurrent, lambda: wb.randn(6, 2, 5)),
+    "recurrent in half precision": (lambda seed: recurrent(seed, wb.float16), lambda: wb.randn(6, 2, 5)),
+    "recurrent without biases": (lambda seed: recurrent(seed, bias=False), lambda: wb.randn(6, 2, 5)),
     "embedding": (embedded, lambda: wb.tensor([[1, 9, 3], [0, 0, 2]])),
 }  # fmt: skip
 
@@ -102,6 +125,70 @@ def test_keys_are_pytorchs() -> None:
     assert state["quant.scale"].shape == (1,) and state["conv1.scale"].shape == ()
     weight, bias = state["last._packed_params._packed_params"]
     assert weight.dtype is state["last._packed_params.dtype"] is wb.qint8 and bias is None
+
+
+def test_keys_of_recurrent_layers_are_pytorchs() -> None:
+    state = recurrent(0).state_dict()
+    assert list(state) == [
+        *(f"long._all_weight_values.{number}.param" for number in range(4)), "gated._all_weight_values.0.param",
+        "cell._packed_weight_ih", "cell._packed_weight_hh",
+    ]  # fmt: skip
+    assert state._metadata["long"] == {"version": 2} and state._metadata["cell"] == {"version": 1}
+    assert state._metadata["long._all_weight_values.3"] == {"version": 1}
+    (kind, biases, numbers, flags, packed), called = state["gated._all_weight_values.0.param"].__getstate__()
+    assert (kind, len(biases), numbers, flags) == ("quantized_dynamic", 2, [], [1])
+    assert called == "__torch__.torch.classes.rnn.CellParamsBase"
+    (weight, bias), called = packed[1].__getstate__()
+    assert called == "__torch__.torch.classes.quantized.LinearPackedParamsBase"
+    assert weight.dtype is wb.qint8 and weight.shape == (9, 3) and bias.shape == (9,)
+    # States of before have a tensor for each, and are read as well.
+    model, other, x = recurrent(0), recurrent(1), wb.randn(6, 2, 5)
+    assert str(other.load_state_dict(dict(model.named_buffers()))) == "<All keys matched successfully>"
+    np.testing.assert_array_equal(other(x).numpy(), model(x).numpy())
+
+
+VALUE, CELL = "gated._all_weight_values.0.param", "cell._packed_weight_hh"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda s: s.pop(VALUE), rf'Missing key\(s\) in state_dict: "{VALUE}"'),
+        (lambda s: s.update({VALUE: wb.ones(2)}), f"{VALUE}: expected a CellParamsBase, got Tensor"),
+        (lambda s: s.update({VALUE: s[CELL]}), "expected a CellParamsBase, got LinearPackedParamsBase"),
+        (lambda s: s.update({CELL: s[VALUE]}), f"{CELL}: expected a LinearPackedParamsBase, got CellParamsBase"),
+        (lambda s: setattr(s[CELL], "state", (wb.ones(2),)), "expected a packed weight and its bias, got tuple"),
+        (lambda s: setattr(s[VALUE], "state", ("quantized",)), r"a layer's two packed weights .*, got quantized"),
+        (
+            lambda s: s[VALUE].state[3].__setitem__(0, 0),
+            r"all eight bits in this state \(reduce_range=False\), and seven here.*: quantize the float model here",
+        ),
+        (lambda s: s[VALUE].state[4].pop(), "expected two packed weights, got list"),
+        (
+            lambda s: s.update({VALUE: s["long._all_weight_values.0.param"]}),
+            r"size mismatch for gated\.weight_ih_l0",
+        ),
+        (
+            lambda s: s.update({CELL: recurrent(1, wb.float16).state_dict()[CELL]}),
+            "cell.weight_hh.*",
+        ),
+    ],
+)  # fmt: skip
+def test_objects_that_do_not_fit_change_nothing(change: Any, why: str) -> None:
+    model, x, state = recurrent(0), wb.randn(6, 2, 5), recurrent(1).state_dict()
+    before = model(x).numpy()
+    change(state)
+    with pytest.raises(StateDictError, match=why):
+        model.load_state_dict(state)
+    np.testing.assert_array_equal(model(x).numpy(), before)
+
+
+def test_biases_find_no_layer_without_them() -> None:
+    state = recurrent(1).state_dict()
+    with pytest.raises(
+        StateDictError, match=r"it has biases other than 0, and the layer here none \(bias=False\)"
+    ):
+        recurrent(0, bias=False).load_state_dict(state)
 
 
 @pytest.mark.parametrize(
@@ -185,3 +272,28 @@ def test_functions_of_which_pytorch_saves_nothing_keep_what_they_have() -> None:
     wrong = {**state, "quant.scale": wb.ones(7)}
     with pytest.raises(StateDictError, match=r"size mismatch for quant\.scale"):
         functions(1).load_state_dict(wrong)
+
+
+def named(name: bytes) -> bytes:
+    return b"X" + len(name).to_bytes(4, "little") + name
+
+
+PARAMS = b"__torch__.torch.classes.rnn.CellParamsBase"
+
+
+@pytest.mark.parametrize(
+    ("built", "why"),
+    [
+        (b"(N" + named(b"class") + b"tb", "class 'class' is not read: weights that quantize_dynamic packed are"),
+        (b"q\x00(h\x00" + named(PARAMS) + b"tb", r"at \.state: it holds itself"),
+        (b"(cos\nsystem\n" + named(PARAMS) + b"tb", r"at \.state: it names os\.system"),
+        (b"K\x01b", "does not say its class"),
+    ],
+)  # fmt: skip
+def test_objects_in_files_are_data(built: bytes, why: str) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("archive/data.pkl", b"\x80\x02ctorch\nScriptObject\n)\x81" + built + b".")
+        archive.writestr("archive/version", "3\n")
+    with pytest.raises(WeightsError, match=why):
+        wb.load(io.BytesIO(file.getvalue()))

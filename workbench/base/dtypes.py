@@ -20,6 +20,7 @@ __all__ = [
     "DType",
     "as_dtype",
     "as_numbers",
+    "as_places",
     "bfloat16",
     "bool_",
     "complex64",
@@ -348,6 +349,17 @@ def as_numbers(value: str, dtype: Any) -> str:
     ('x.float()', 'x.dequantize()')
     """
     return f"{value}.{'dequantize' if getattr(dtype, 'quantized', False) else 'float'}()"
+
+
+def as_places(value: str, dtype: Any) -> str:
+    """Return what to write for whole numbers, that say places, of a tensor of this type.
+
+    >>> as_places("x", float32), as_places("x", quint8)
+    ('x.long()', 'x.int_repr().long() for the codes, or x.dequantize().long() for what they stand for')
+    """
+    if not getattr(dtype, "quantized", False):
+        return f"{value}.long()"
+    return f"{value}.int_repr().long() for the codes, or {value}.dequantize().long() for what they stand for"
 
 
 def _together(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from workbench.base.dtypes import dtype_of
+from workbench.base.dtypes import as_places, dtype_of
 from workbench.base.errors import DTypeError
 
 __all__ = ["check_index"]
@@ -23,8 +23,8 @@ def check_index(
     ...
     workbench.base.errors.DTypeError: take(): Expected dtype int64 for index, got int32. Cast it: index.long()
     """
-    given = dtype_of(index.payload).name
-    if given not in types.split("/"):
+    given = dtype_of(index.payload)
+    if given.name not in types.split("/"):
         raise DTypeError(
-            f"{op}(): Expected dtype {types} for {label}, got {given}. Cast it: {label}.long(){advice}"
+            f"{op}(): Expected dtype {types} for {label}, got {given.name}. Cast it: {as_places(label, given)}{advice}"
         )

@@ -24,6 +24,7 @@ from workbench.interop.pickled_numpy import NUMPY
 from workbench.interop.pickled_plain import PLAIN, is_size
 from workbench.interop.pickled_result import Refused, Token
 from workbench.nn import Parameter
+from workbench.quantization.quantized.script_objects import CELL, LINEAR, ScriptObject
 from workbench.tensor import Tensor
 from workbench.tensor.factories import from_numpy
 from workbench.tensor.interchange import plain
@@ -101,11 +102,16 @@ class TensorRules(Rules):
         self.storages: dict[str, Storage] = {}
 
     def build(self, target: Any, state: Any) -> bool:
-        """Set the state of an array or a plain object."""
+        """Set the state of an array, a plain object, or one that PyTorch keeps outside of Python."""
+        if isinstance(target, ScriptObject):
+            _set_script(target, state)
+            return True
         return pickled_objects.build(target, state)
 
     def attributes(self, value: Any) -> dict[str, Any] | None:
         """Return the attributes of a plain object."""
+        if isinstance(value, ScriptObject):
+            return {"state": value.state}
         return pickled_objects.attributes(value)
 
     def find(self, name: str) -> Any:
@@ -337,6 +343,16 @@ def _quantized(
     return new(payload)
 
 
+def _set_script(target: ScriptObject, state: Any) -> None:
+    if not isinstance(state, tuple) or len(state) != 2 or type(state[1]) is not str:
+        raise WeightsError("the state of an object outside of Python does not say its class")
+    if state[1] not in (CELL, LINEAR):
+        raise WeightsError(
+            f"an object of PyTorch's class {short(state[1])} is not read: weights that quantize_dynamic packed are"
+        )
+    target.__setstate__(state)
+
+
 def _layout(word: Any) -> Layout:
     found = {f"torch.{one.name}": one for one in (strided, sparse_coo, sparse_csr)}
     if not isinstance(word, str) or word not in found:
@@ -376,6 +392,7 @@ def _known() -> dict[str, Any]:
         "torch._utils._rebuild_qtensor": (_quantized, (7,)),
         "torch._utils._rebuild_sparse_tensor": (_sparse, (2,)),
         "torch.serialization._get_layout": (_layout, (1,)),
+        "torch.ScriptObject": (ScriptObject, (0,)),
     }
     known: dict[str, Any] = {name: Function(name, *made) for name, made in functions.items()}
     known |= {f"torch.{name}": Kind(f"torch.{name}", dtype) for name, dtype in STORAGES.items()}

@@ -28,6 +28,7 @@ from workbench.interop.pytorch_values import CODES, STORAGES, Bytes
 from workbench.interop.stored_zip import FOLDER, add
 from workbench.nn import Parameter
 from workbench.nn.state import StateDict
+from workbench.quantization.quantized.script_objects import ScriptObject
 from workbench.tensor import Tensor
 
 __all__ = ["NAMES", "write_zip"]
@@ -256,7 +257,17 @@ def _device(w: PickleWriter, value: Device) -> None:
     w.remember(value)
 
 
-_OWN: dict[type, Write] = {DType: _dtype, Device: _device, QScheme: _scheme, StateDict: write_ordered}
+def _script(w: PickleWriter, value: ScriptObject) -> None:
+    w.name("torch", "ScriptObject")
+    w.parts.append(b")\x81")
+    w.row(value.__getstate__())
+    w.parts.append(b"b")
+    w.remember(value)
+
+
+_OWN: dict[type, Write] = {
+    DType: _dtype, Device: _device, QScheme: _scheme, StateDict: write_ordered, ScriptObject: _script,
+}  # fmt: skip
 """Plain values that only the workbench has, by their class."""
 
 

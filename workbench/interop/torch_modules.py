@@ -16,6 +16,7 @@ from workbench.base.dims import Names
 from workbench.base.random import fork_rng
 from workbench.core.value import labelled
 from workbench.interop.torch_graphs import Traced, forward_of, function_of
+from workbench.interop.torch_quantized import dynamic_layer, is_quantized
 from workbench.interop.torch_tensors import TORCH, from_torch
 from workbench.nn import Module, Parameter
 from workbench.tensor import Tensor
@@ -35,7 +36,8 @@ def from_module(module: Any, names: Mapping[str, Names] | None = None) -> Module
     Training one trains the other. Layers that `workbench.nn` has become those, and label the dims of their parameters;
     other modules, the user's own, are traced by ``torch.fx``, in training and in evaluation: `forward` may not depend
     on values, and arguments whose default is None, a bool or a word keep it. `names` gives names of dims by path of a
-    parameter or buffer. The mode and the hooks of forward calls come along.
+    parameter or buffer. The mode and the hooks of forward calls come along. Layers that quantize what comes to them
+    become ours with copies of their codes.
 
     Raises TypeError, which says the path and the class, for a module that can be neither made nor traced, and for what
     its `forward` calls that is not there; ValueError for a path in `names` that leads to nothing.
@@ -81,7 +83,10 @@ class _Conversion:
             known = _known(theirs)
             if known is not None and isinstance(own, known) and type(own).__name__ == type(theirs).__name__:
                 known = type(own)
-            ours = self._traced(theirs, path) if known is None else self._layer(theirs, known, path)
+            if is_quantized(theirs):
+                ours = self._quantized(theirs, path)
+            else:
+                ours = self._traced(theirs, path) if known is None else self._layer(theirs, known, path)
             found = self._modules[id(theirs)] = ours
             _carry_hooks(theirs, ours)
             # Of this module alone: `train` would set those within it, too.
@@ -95,6 +100,19 @@ class _Conversion:
         )
 
     # ------------------------------------------------------------------------------------- layers
+
+    def _quantized(self, theirs: Any, path: str) -> Module:
+        """Return a layer with codes, which are not in shared memory."""
+        ours = dynamic_layer(theirs)
+        if ours is None:
+            raise self._refusal(
+                theirs,
+                path,
+                "layers with codes are made here of those that quantize_dynamic leaves: convert the float model here, "
+                "and load the state, as converted.load_state_dict(wb.load(path)) after torch.save(module.state_dict(), "
+                "path)",
+            )
+        return ours
 
     def _layer(self, theirs: Any, known: type[Module], path: str) -> Module:
         made = CHILDREN.get(known.__name__)

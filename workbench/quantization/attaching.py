@@ -10,7 +10,7 @@ from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.qconfig import is_memoryless
 from workbench.quantization.weight_observers import weight_observer
 
-__all__ = ["attach_observers", "observe_weight"]
+__all__ = ["attach_observers", "detach_observer", "observe_weight", "round_output"]
 
 
 def _observe(module: Any, inputs: tuple[Any, ...], output: Any) -> Any:
@@ -44,6 +44,19 @@ def attach_observers(module: Any, weight: bool, hook: bool = True) -> None:
         module.register_forward_pre_hook(_observe_before)
     elif hook:
         module.register_forward_hook(_observe)
+
+
+def round_output(module: Any, rounding: FakeQuantizeBase) -> None:
+    """Give a layer whose results have a fixed scale what rounds to it while training."""
+    module.activation_post_process = rounding.train(module.training)
+    module.register_forward_hook(_observe)
+
+
+def detach_observer(module: Any) -> None:
+    """Take away from a layer, in place, what watches or rounds its output."""
+    del module.activation_post_process
+    for key in [key for key, hook in module._hooks.forward.items() if hook.call is _observe]:
+        del module._hooks.forward[key]
 
 
 def observe_weight(module: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.base.errors import QuantizationError
 from workbench.nn import MaxPool2d, Module
 from workbench.quantization import quantized
+from workbench.quantization.attaching import detach_observer
 from workbench.quantization.custom_config import swaps_of
 from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.float_functional import FloatFunctional
@@ -17,6 +18,7 @@ from workbench.quantization.graph_mode.observing import is_prepared
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.layer_observers import check_tables, observe_weights, observer_of, quantizable
 from workbench.quantization.mappings import (
+    DEFAULT_MODULE_TO_ACT_POST_PROCESS,
     PARTS_IN_CODES,
     PASSING,
     TABLES,
@@ -117,6 +119,10 @@ def with_integer_layers(
             type(module) in PASSING and type(module) in table and getattr(module, "qconfig", None) is not None
         ):
             put(model, name, table[type(module)].from_float(module).eval())
+        elif type(module) in DEFAULT_MODULE_TO_ACT_POST_PROCESS and hasattr(
+            module, "activation_post_process"
+        ):
+            detach_observer(module)
         elif isinstance(module, DeQuantStub):
             put(model, name, quantized.DeQuantize().eval())
         elif type(module) in TABLES and getattr(module, "qconfig", None) is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from workbench.base.errors import QuantizationError
@@ -31,6 +32,8 @@ from workbench.quantization.given import require_layers
 __all__ = ["Pattern", "find_patterns", "fold_batch_norm", "fuse_modules", "fuse_modules_qat", "patterns"]
 
 Pattern = tuple[type, ...]
+
+_METHODS = "additional_fuser_method_mapping"
 
 
 def fold_batch_norm(layer: Any, norm: Any) -> Any:
@@ -100,12 +103,18 @@ def patterns(training: bool) -> dict[Pattern, Any]:
 
 
 def fuse_modules(
-    model: Module, modules_to_fuse: Sequence[str] | Sequence[Sequence[str]], inplace: bool = False
+    model: Module,
+    modules_to_fuse: Sequence[str] | Sequence[Sequence[str]],
+    inplace: bool = False,
+    *,
+    fuse_custom_config_dict: Mapping[str, Any] | None = None,
 ) -> Module:
     """Fuse modules named by path: ``fuse_modules(model, [["conv1", "bn1", "relu1"], ["fc1", "relu3"]])``.
 
     The first of each group becomes the fused module and the others `Identity`. Known groups: convolution with batch
-    normalisation, rectifier or both, and then a pooling of each 2 by 2; linear with either. Raises
+    normalisation, rectifier or both, and then a pooling of each 2 by 2; linear with either. More can be given, as
+    ``fuse_custom_config_dict={"additional_fuser_method_mapping": {types: function}}``, which is called as
+    ``function(is_qat, *modules)``. Raises
     `QuantizationError` while training, for unknown groups, and for paths that do not exist; then nothing has changed.
 
     >>> import workbench as wb
@@ -119,11 +128,15 @@ def fuse_modules(
             "Fusion only for eval! The running statistics are folded in: call model.eval() first, or use "
             "fuse_modules_qat for training"
         )
-    return _fuse(model, modules_to_fuse, _PATTERNS, inplace)
+    return _fuse(model, modules_to_fuse, _PATTERNS | _more(fuse_custom_config_dict, False), inplace)
 
 
 def fuse_modules_qat(
-    model: Module, modules_to_fuse: Sequence[str] | Sequence[Sequence[str]], inplace: bool = False
+    model: Module,
+    modules_to_fuse: Sequence[str] | Sequence[Sequence[str]],
+    inplace: bool = False,
+    *,
+    fuse_custom_config_dict: Mapping[str, Any] | None = None,
 ) -> Module:
     """Fuse modules of a model in training, named by path: normalisations stay beside their layers, for `prepare_qat`.
 
@@ -139,7 +152,18 @@ def fuse_modules_qat(
         raise QuantizationError(
             "fuse_modules_qat is for models in training: call model.train() first, or use fuse_modules"
         )
-    return _fuse(model, modules_to_fuse, _TRAINED, inplace)
+    return _fuse(model, modules_to_fuse, _TRAINED | _more(fuse_custom_config_dict, True), inplace)
+
+
+def _more(given: Mapping[str, Any] | None, training: bool) -> dict[Pattern, Any]:
+    """Return what is joined besides, by functions that are told whether the model is in training."""
+    unknown = [key for key in given or {} if key != _METHODS]
+    if unknown:
+        raise QuantizationError(
+            f"fuse_custom_config_dict has {unknown[0]!r}, and takes {_METHODS!r}: a dict from types to functions"
+        )
+    found = (given or {}).get(_METHODS, {})
+    return {kinds: partial(method, training) for kinds, method in found.items()}
 
 
 def _fuse(model: Module, modules_to_fuse: Any, patterns: dict[Pattern, Any], inplace: bool) -> Module:

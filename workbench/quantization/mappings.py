@@ -7,6 +7,10 @@ from typing import Any
 from workbench import nn
 from workbench.base.errors import QuantizationError
 from workbench.quantization import intrinsic, qat, quantizable, quantized
+from workbench.quantization.default_fake_quantize import (
+    default_fixed_qparams_range_0to1_fake_quant,
+    default_fixed_qparams_range_neg1to1_fake_quant,
+)
 from workbench.quantization.intrinsic import qat as intrinsic_qat
 from workbench.quantization.intrinsic import quantized as intrinsic_quantized
 from workbench.quantization.qat import dynamic as qat_dynamic
@@ -14,7 +18,8 @@ from workbench.quantization.quantized import dynamic, embedding, functional_modu
 from workbench.quantization.stubs import DeQuantStub, QuantStub
 
 __all__ = [
-    "COMPUTED", "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_QAT_MODULE_MAPPINGS",
+    "COMPUTED", "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_MODULE_TO_ACT_POST_PROCESS",
+    "DEFAULT_QAT_MODULE_MAPPINGS",
     "DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "MADE_OF_PARTS",
     "OBSERVED", "PARTS_IN_CODES", "PASSING", "TABLES", "WEIGHTED", "get_default_compare_output_module_list",
     "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings",
@@ -39,6 +44,10 @@ _WEIGHTED: Mapping = {
     intrinsic.ConvReLU3d: intrinsic_quantized.ConvReLU3d,
     intrinsic.ConvReLUMaxPool2d: quantized.ConvReLUMaxPool2d,
     intrinsic.LinearReLU: intrinsic_quantized.LinearReLU,
+    intrinsic.LinearLeakyReLU: intrinsic_quantized.LinearLeakyReLU,
+    intrinsic.LinearTanh: intrinsic_quantized.LinearTanh,
+    intrinsic.ConvAdd2d: intrinsic_quantized.ConvAdd2d,
+    intrinsic.ConvAddReLU2d: intrinsic_quantized.ConvAddReLU2d,
 }
 """Layers with a weight, in floating point."""
 
@@ -82,6 +91,14 @@ _COMPUTED: Mapping = {
 
 COMPUTED: tuple[type, ...] = tuple(_COMPUTED)
 """The same layers, by their types."""
+
+DEFAULT_MODULE_TO_ACT_POST_PROCESS: dict[type, Any] = {
+    nn.Hardsigmoid: default_fixed_qparams_range_0to1_fake_quant,
+    nn.Sigmoid: default_fixed_qparams_range_0to1_fake_quant,
+    nn.Softmax: default_fixed_qparams_range_0to1_fake_quant,
+    nn.Tanh: default_fixed_qparams_range_neg1to1_fake_quant,
+}
+"""Layers whose results have a scale that is known, and what rounds to it in training."""
 
 _TABLES: Mapping = {nn.Embedding: embedding.Embedding, nn.EmbeddingBag: embedding.EmbeddingBag}
 

@@ -5,6 +5,7 @@ PyTorch's numeric suite, ``torch.ao.ns._numeric_suite``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from workbench.nn import Module
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.mappings import get_default_compare_output_module_list
 from workbench.quantization.quantized.boundary import DeQuantize, Quantize
+from workbench.quantization.quantized.script_objects import ScriptObject, parts_of_cell, parts_of_linear
 from workbench.tensor import Tensor
 
 __all__ = [
@@ -76,10 +78,26 @@ def _weight_in(state: Mapping[str, Any], key: str) -> str | None:
     return None
 
 
+def _packed_weight(state: Mapping[str, Any], key: str, two_ways: bool) -> Any:
+    """Return the weight in codes that `key` is of; a state of a recurrent layer or cell has it packed with others."""
+    found = re.fullmatch(r"(.*\b)weight_(ih|hh)(?:_l(\d+)(_reverse)?)?", key)
+    if found is None:
+        return None
+    lead, product, layer, reverse = found.groups()
+    if layer is None:
+        one = state.get(f"{lead}_packed_weight_{product}")
+        return parts_of_linear(one)[0] if isinstance(one, ScriptObject) else None
+    number = int(layer) * (1 + two_ways) + (reverse is not None)
+    one = state.get(f"{lead}_all_weight_values.{number}.param")
+    return parts_of_cell(one)[product == "hh"][0] if isinstance(one, ScriptObject) else None
+
+
 def compare_weights(
     float_dict: Mapping[str, Any], quantized_dict: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """Return the weights that two states have in common, by the key of the second: ``{"float": …, "quantized": …}``.
+
+    Weights of recurrent layers and cells, of which a state packs several under one key, stand by the key of the first.
 
     >>> import workbench as wb
     >>> model = wb.nn.Sequential(wb.nn.Linear(3, 2)).eval()
@@ -95,6 +113,12 @@ def compare_weights(
         match = _weight_in(float_dict, wanted) or _weight_in(float_dict, wanted.removeprefix("module."))
         if wanted.endswith("weight") and match is not None and isinstance(weight, Tensor):
             found[key] = {"float": float_dict[match], "quantized": weight}
+    for key, one in float_dict.items():
+        lead = key.rpartition(".")[0]
+        two_ways = f"{lead}.weight_ih_l0_reverse".removeprefix(".") in float_dict
+        weight = _packed_weight(quantized_dict, key, two_ways)
+        if weight is not None:
+            found[key] = {"float": one, "quantized": weight}
     return found
 
 

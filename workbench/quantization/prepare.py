@@ -6,6 +6,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.base.dtypes import dtype_of
 from workbench.base.errors import QuantizationError
 from workbench.core.value import Value
 from workbench.nn import Module, Sequential
@@ -128,9 +129,10 @@ def _with_stubs(model: Any) -> Any:
 def observed(model: Any) -> Any:
     """Give the layers of a model that is `ready` their observers, and the model its calibration."""
     layers = quantizable(model)
-    if not any(has_weight(module) for _, module in layers):
+    if all(isinstance(module, QuantStub) for _, module in layers):
         raise QuantizationError(
-            "nothing to quantize: no Conv2d or Linear has a qconfig; set model.qconfig = get_default_qconfig()"
+            "nothing to quantize: no Conv2d or Linear has a qconfig, nor another layer whose results have a scale of "
+            "their own; set model.qconfig = get_default_qconfig()"
         )
     check_tables(model)
     for _, module in layers:
@@ -182,15 +184,10 @@ def _quantize_inputs(module: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _is_floating(one: Any) -> bool:
-    return isinstance(one, Value) and bool(one.payload.dtype.kind == "f")
+    return isinstance(one, Value) and dtype_of(one.payload).is_floating_point
 
 
 @only_computes
 def _dequantize_outputs(module: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-    """Pass the tensors that a model returns, in dicts, tuples and lists too, through its `dequant`."""
-    if isinstance(output, dict):
-        return type(output)({key: _dequantize_outputs(module, inputs, one) for key, one in output.items()})
-    if isinstance(output, tuple | list):
-        parts = [_dequantize_outputs(module, inputs, one) for one in output]
-        return type(output)(*parts) if hasattr(output, "_fields") else type(output)(parts)
-    return module.dequant(output) if isinstance(output, Value) else output
+    """Pass what a model returns through its `dequant`."""
+    return module.dequant(output)

@@ -8,9 +8,14 @@ from typing import Any
 
 from workbench.base.errors import QuantizationError
 from workbench.nn import Module
+from workbench.quantization.attaching import round_output
 from workbench.quantization.convert import convert, swap_all
 from workbench.quantization.given import checked_mapping, require_layers, require_model
-from workbench.quantization.mappings import MADE_OF_PARTS, get_default_qat_module_mappings
+from workbench.quantization.mappings import (
+    DEFAULT_MODULE_TO_ACT_POST_PROCESS,
+    MADE_OF_PARTS,
+    get_default_qat_module_mappings,
+)
 from workbench.quantization.prepare import check, observed, ready, write_with_parts
 from workbench.quantization.qconfig import QConfig, get_default_qat_qconfig
 from workbench.quantization.qconfig_mapping import QConfigMapping
@@ -28,9 +33,10 @@ def prepare_qat(
     """Return `model`, which is training, with fake quantization of weights and outputs.
 
     Layers become those of `qat` by `mapping`; those that `fuse_modules_qat` joined with a batch normalisation round the
-    weight that it will be folded into, and LSTM and attention are written with parts, as by `prepare`. A module's
-    ``qconfig`` counts for it and all below; without any, `get_default_qat_qconfig` does; `qconfig` is that of
-    `prepare`. Train on, then ``convert(model.eval())``.
+    weight that it will be folded into, and LSTM and attention are written with parts, as by `prepare`. What gives
+    values of a fixed range, such as a sigmoid, rounds them to the scale that codes have there. A module's ``qconfig``
+    counts for it and all below; without any, `get_default_qat_qconfig` does; `qconfig` is that of `prepare`. Train on,
+    then ``convert(model.eval())``.
 
     Raises `QuantizationError` for a model in use, one that is prepared already or runs a graph, and for a mapping that
     is none; then nothing has changed.
@@ -48,7 +54,12 @@ def prepare_qat(
     made = ready(model, qconfig, get_default_qat_qconfig, inplace)
     write_with_parts(made, MADE_OF_PARTS)
     swap_all(made, swaps)
-    return observed(made)
+    made = observed(made)
+    for module in made.modules():
+        rounding = DEFAULT_MODULE_TO_ACT_POST_PROCESS.get(type(module))
+        if rounding is not None and getattr(module, "qconfig", None) is not None:
+            round_output(module, rounding())
+    return made
 
 
 def quantize_qat(model: Module, run_fn: Callable[..., Any], run_args: Any = (), inplace: bool = False) -> Any:

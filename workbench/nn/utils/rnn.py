@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from workbench.base.errors import DimensionError
+from workbench.base.dtypes import as_places
+from workbench.base.errors import DimensionError, DTypeError
 from workbench.base.public import words
 from workbench.core.dispatch import numbers
 from workbench.core.op import ops
@@ -110,6 +111,11 @@ def _refuse(op: str, why: str, *operands: Any, fix: str = "") -> DimensionError:
 
 
 def _lengths(lengths: Any) -> np.ndarray[Any, Any]:
+    if isinstance(lengths, Value) and getattr(lengths.payload.dtype, "quantized", False):
+        raise DTypeError(
+            f"lengths are whole numbers, got {lengths.payload.dtype}. Cast them: "
+            f"{as_places('lengths', lengths.payload.dtype)}"
+        )
     found = numbers(lengths) if isinstance(lengths, Value) else np.asarray(lengths)
     return found.astype(np.int64)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, unify_names
-from workbench.base.dtypes import dtype_of, half_width
+from workbench.base.dtypes import as_places, dtype_of, half_width
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.base.numbers import fitted, number
 from workbench.base.quantized_array import QuantizedArray
@@ -184,7 +184,7 @@ def index_tensor(one: Any) -> Any:
     if dtype.kind not in "biu" or dtype.itemsize == 2 or dtype == np.int8:
         raise DTypeError(
             f"tensors used as indices must be integer or bool tensors, of 32 bits or more, got {dtype}. Cast them: "
-            "index.long()"
+            f"{as_places('index', dtype)}"
         )
     return value
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from workbench.base.dims import Dims, dim_index
+from workbench.base.dtypes import as_places
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import PREDICATE
@@ -362,9 +363,12 @@ def unravel_index(indices: Tensor, shape: Size) -> tuple[Tensor, ...]:
     sizes = tuple(int(size) for size in sizes)
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    given = indices.payload.dtype
+    if given.kind not in "iu":
+        raise DTypeError(
+            f"expected 'indices' to be integer dtype, but got {given}. Cast them: {as_places('indices', given)}"
+        )
     rows = np.asarray(numbers(indices))
-    if rows.dtype.kind not in "iu":
-        raise DTypeError(f"expected 'indices' to be integer dtype, but got {rows.dtype}")
     total = math.prod(sizes)
     if rows.size and (rows.min() < 0 or rows.max() >= total):
         raise IndexError(

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from workbench.base.dims import dim_index
+from workbench.base.dtypes import as_places
 from workbench.base.errors import DimensionError, DimensionIndexError, DTypeError
 from workbench.base.symbolic_size import SymbolicSize, whole
 from workbench.core.dispatch import numbers
@@ -56,7 +57,10 @@ def _check_whole_numbers(value: Any, most: int, what: str, op: str) -> None:
             operands=(dims_of(value).operand(what),),
         )
     if value.payload.dtype.kind not in "iu":
-        raise DTypeError(f"{op}(): {what} must be a tensor of whole numbers, got {value.payload.dtype}.")
+        raise DTypeError(
+            f"{op}(): {what} must be a tensor of whole numbers, got {value.payload.dtype}. Cast it: "
+            f"{as_places(what, value.payload.dtype)}"
+        )
 
 
 @offered()

@@ -24,6 +24,7 @@ from workbench.ops.quantized.requantize import (
     output_type,
     packed,
     requantized,
+    require_one_scale,
     run_packed,
     sample_codes,
     sample_weights,
@@ -114,6 +115,7 @@ def linear(
     check_codes("quantized linear", input)
     check_codes("quantized linear", weight)
     own = input.payload
+    require_one_scale("quantized linear", own)
     low, high = code_range(quint8)
     operands = (input, weight) if bias is None else (input, weight, bias)
     return QUANTIZED_LINEAR(

@@ -13,13 +13,14 @@ import numpy as np
 
 from workbench import kernels
 from workbench.base.dtypes import float32, qint8, quint8
+from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.op import Absent
 from workbench.ops.quantized.engines import Requantization, requantization
 
 __all__ = [
-    "NO_GRADIENT", "OUTPUT", "around_zero", "fits_kernel", "output_type", "packed", "requantized", "run_packed",
-    "sample_codes", "sample_weights",
+    "NO_GRADIENT", "OUTPUT", "around_zero", "fits_kernel", "output_type", "packed", "requantized",
+    "require_one_scale", "run_packed", "sample_codes", "sample_weights",
 ]  # fmt: skip
 
 NO_GRADIENT = Absent("codes are steps: train with fake quantization in floating point, then convert")
@@ -52,6 +53,15 @@ def _whole(sums: Any, factors: Any) -> Any:
     return (product >> right) + (remainder > (mask >> 1))
 
 
+def require_one_scale(op: str, x: QuantizedArray) -> None:
+    """Raise `QuantizationError` for codes of values that have several scales: they cannot be added to each other."""
+    if not x.per_tensor:
+        raise QuantizationError(
+            f"{op} takes codes under one scale, and got some with {x.scale.size} along dim {x.axis}: "
+            "quantize_per_tensor(x.dequantize(), …) gives them one"
+        )
+
+
 def requantized(
     sums: Any,
     x: QuantizedArray,
@@ -69,6 +79,7 @@ def requantized(
 
     `weight_scales` and `bias` broadcast against the sums.
     """
+    require_one_scale("a quantized layer", x)
     own, weights = np.float32(x.scale), np.asarray(weight_scales, np.float32)
     factors = own * weights
     added = np.float32(0) if bias is None else np.asarray(bias, np.float32)

@@ -11,7 +11,7 @@ from workbench.base.dtypes import quint8
 from workbench.base.quantized_array import QuantizedArray, code_range, to_codes
 from workbench.core.op import DTypeRule, Op, Sample, Saves
 from workbench.core.quantization import integers
-from workbench.ops.quantized.requantize import NO_GRADIENT
+from workbench.ops.quantized.requantize import NO_GRADIENT, require_one_scale
 
 __all__ = ["QUANTIZED_ADD_SCALAR", "QUANTIZED_MUL_SCALAR"]
 
@@ -24,6 +24,7 @@ def _rectified(q: QuantizedArray, relu: bool) -> QuantizedArray:
 
 def _add(q: Any, *, value: float, relu: bool) -> QuantizedArray:
     """Move the zero point; where it would leave the codes, these are made anew under a wider scale."""
+    require_one_scale("quantized add_scalar", q)
     low, high = code_range(q.dtype)
     zero = q.zero_point - int(np.rint(value / q.scale))
     if low <= zero <= high:
@@ -37,6 +38,7 @@ def _add(q: Any, *, value: float, relu: bool) -> QuantizedArray:
 
 def _mul(q: Any, *, value: float, relu: bool) -> QuantizedArray:
     """Change the scale; a negative number turns the codes around."""
+    require_one_scale("quantized mul_scalar", q)
     low, high = code_range(q.dtype)
     if value == 0:
         found = QuantizedArray(np.zeros_like(q.codes), 1.0, 0, q.dtype)

@@ -12,6 +12,7 @@ import numpy as np
 from workbench.base.dims import MAXIMUM_DIMS, Dims, dim_indices
 from workbench.base.dtypes import as_dtype, as_numbers
 from workbench.base.errors import DimensionIndexError, DTypeError
+from workbench.base.quantized_array import code_range
 from workbench.base.symbolic_size import as_float
 from workbench.core import sparse_rules
 from workbench.core.contribution import Contribution
@@ -22,7 +23,7 @@ from workbench.core.quantization import COMPARED, COMPUTED, OWN, Quantization
 from workbench.core.quantized_rules import computed
 from workbench.core.tape import Call
 from workbench.core.typing import DimsLike, DTypeLike, Size, Tensor
-from workbench.core.value import dims_of
+from workbench.core.value import dims_of, new
 from workbench.ops.elementwise.complex import conjugate
 from workbench.ops.offer import offered
 from workbench.ops.shape.movement import sizes_from
@@ -155,12 +156,13 @@ def _mean(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 
 def _mean_of_codes(op: Op, q: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    if not (q.ndim in (3, 4, 5) and sorted(dim) == [*range(2, q.ndim)] and q.size):
+    if not q.per_tensor:
         return computed(op, q, dim=dim, keepdim=keepdim)
-    # A mean of whole planes, exactly summed.
-    pool: Any = ops.adaptive_avg_pool
-    found = pool.quantized.codes(pool, q, sizes=(1,) * len(dim))
-    return found if keepdim else found.with_codes(found.codes.reshape(q.shape[:2]))
+    # The ops themselves, with their kernels. In floating point, as PyTorch does it: halves go where its sums do.
+    found: Any = ops.mean(ops.dequantize(new(q)), dim=dim, keepdim=keepdim)
+    low, high = code_range(q.dtype)
+    out = {"scale": q.scale, "zero_point": int(q.zero_point), "qmin": low, "qmax": high, "dtype": q.dtype}
+    return ops.quantize_per_tensor(found, **out).payload
 
 
 SUM_OP = reduction(

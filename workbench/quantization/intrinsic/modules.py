@@ -5,15 +5,16 @@ Those with a batch normalisation are made for training by `fuse_modules_qat`; `f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from workbench.base.errors import QuantizationError
 from workbench.nn import MaxPool2d, Module, Sequential
 
 __all__ = [
-    "BNReLU2d", "BNReLU3d", "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d",
-    "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "ConvReLUMaxPool2d", "LinearBn1d", "LinearReLU", "is_fused",
-    "weighted_layer",
+    "BNReLU2d", "BNReLU3d", "ConvAdd2d", "ConvAddReLU2d", "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d",
+    "ConvBnReLU2d", "ConvBnReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "ConvReLUMaxPool2d", "LinearBn1d",
+    "LinearLeakyReLU", "LinearReLU", "LinearTanh", "is_fused", "weighted_layer",
 ]  # fmt: skip
 
 _TWO_BY_TWO = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1)}
@@ -68,6 +69,44 @@ class ConvReLUMaxPool2d(_Fused):
 
 class LinearReLU(_Fused):
     """An affine map and a rectifier."""
+
+
+class LinearLeakyReLU(_Fused):
+    """An affine map and a leaky rectifier."""
+
+
+class LinearTanh(_Fused):
+    """An affine map and the hyperbolic tangent."""
+
+
+class ConvAdd2d(_Fused):
+    """A convolution and the sum with another value, as `add`, a function or a module, makes it.
+
+    >>> import workbench as wb
+    >>> x = wb.ones(1, 1, 2, 2)
+    >>> ConvAdd2d(wb.nn.Conv2d(1, 1, 1), wb.add)(x, x).shape
+    (1, 1, 2, 2)
+    """
+
+    def __init__(self, conv: Module, add: Callable[[Any, Any], Any]) -> None:
+        super().__init__(conv)
+        self.add = add
+
+    def forward(self, x1: Any, x2: Any) -> Any:  # type: ignore[override]
+        """Convolve `x1`, and add `x2`."""
+        return self.add(self[0](x1), x2)
+
+
+class ConvAddReLU2d(ConvAdd2d):
+    """A convolution, the sum with another value, and a rectifier."""
+
+    def __init__(self, conv: Module, add: Callable[[Any, Any], Any], relu: Callable[[Any], Any]) -> None:
+        super().__init__(conv, add)
+        self.relu = relu
+
+    def forward(self, x1: Any, x2: Any) -> Any:  # type: ignore[override]
+        """Convolve `x1`, add `x2`, and rectify."""
+        return self.relu(super().forward(x1, x2))
 
 
 class ConvBn1d(_Fused):

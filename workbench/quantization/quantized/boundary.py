@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from workbench.base.dtypes import DType, quint8
 from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import code_range
-from workbench.core.value import new
+from workbench.core.value import Value, new
 from workbench.nn import Module
 from workbench.ops.quantized.quantize import DEQUANTIZE, QUANTIZE_PER_TENSOR
 from workbench.quantization.observer_base import ObserverBase
@@ -95,8 +96,30 @@ class Quantize(Repacked, QuantizedModule):
 
 
 class DeQuantize(Module):
-    """Turns codes into the float32 values they stand for."""
+    """Turns codes into the float32 values they stand for, in tuples, lists and dicts too.
+
+    >>> import workbench as wb
+    >>> x = wb.quantize_per_tensor(wb.ones(2), 0.5, 0, wb.quint8)
+    >>> DeQuantize()({"x": (x, None)})
+    {'x': (tensor([1., 1.]), None)}
+    """
 
     def forward(self, x: Any) -> Any:
-        """Dequantize [any dims]."""
-        return DEQUANTIZE(x)
+        """Dequantize [any dims]; raise `QuantizationError` for objects that may have codes in them."""
+        if isinstance(x, Value):
+            return DEQUANTIZE(x)
+        if isinstance(x, dict):
+            # A copy, so that it is of its class, whatever that is made with.
+            made = copy.copy(x)
+            for key, one in x.items():
+                made[key] = self.forward(one)
+            return made
+        if isinstance(x, tuple | list):
+            parts = [self.forward(one) for one in x]
+            return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+        if x is None or isinstance(x, bool | int | float | str):
+            return x
+        raise QuantizationError(
+            f"DeQuantStub takes tensors, and tuples, lists and dicts of them, and got a {type(x).__name__}: return one "
+            "of those, or put a DeQuantStub on each tensor before it goes into that"
+        )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class _Table(Repacked):
         self.padding_idx = module.padding_idx
         self.eval()
 
-    parts: ClassVar[dict[str, int]] = {"_packed_params": 1}
+    parts: Mapping[str, int] = {"_packed_params": 1}
     shown = ("codes", TABLE, "scales", TABLE, "zero_points", TABLE)
 
     def packed(self, own: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Names
-from workbench.base.dtypes import qint8, quint8
+from workbench.base.dtypes import float32, qint8, quint8
 from workbench.base.errors import QuantizationError
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.value import labelled, new
@@ -43,8 +43,13 @@ def require_finite(weight: Any, name: str = "a weight") -> None:
 def quantize_weight(weight: Any, observer: ObserverBase) -> Any:
     """Return a weight as codes, under the range that was observed.
 
-    Raises `QuantizationError` for NaN and infinity, which no codes stand for.
+    Raises `QuantizationError` for NaN and infinity, which no codes stand for, and for other types than float32.
     """
+    if weight.dtype is not float32:
+        raise QuantizationError(
+            f"a weight of sizes {list(weight.shape)} is {weight.dtype.name}, and codes are made of float32: call "
+            "model.float() first"
+        )
     require_finite(weight)
     scale, zero = observer.qparams()
     limits: dict[str, Any] = {"qmin": observer.quant_min, "qmax": observer.quant_max, "dtype": observer.dtype}
@@ -141,12 +146,19 @@ class Linear(PackedLinear, Weighted):
     def from_float(cls, module: Any) -> Any:
         """Return the integer form of a prepared layer."""
         layer: FloatLinear = float_layer(module)
-        made = cls(layer.in_features, layer.out_features, bias=layer.bias is not None)
+        made = cls(
+            layer.in_features, layer.out_features, bias=layer.bias is not None, **cls.settings_of(module)
+        )
         weight = quantize_weight(layer.weight, observer_of(module, "weight_post_process"))
         check_types(made, weight, observer_of(module))
         made._set_weight(weight, layer.bias)
         made.set_output(observer_of(module))
         return made
+
+    @classmethod
+    def settings_of(cls, module: Any) -> dict[str, Any]:
+        """Return what the constructor is told beside sizes."""
+        return {}
 
     @classmethod
     def with_float_results(cls, module: Any) -> Any:

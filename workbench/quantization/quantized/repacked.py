@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any
 
 from workbench.nn import Module
+from workbench.quantization.quantized.script_objects import advice_for
+from workbench.tensor import Tensor
 
 __all__ = ["PACKED", "TYPE", "PackedConvolution", "PackedLinear", "Repacked"]
 
@@ -18,7 +21,7 @@ class Repacked(Module):
     shown: tuple[str, ...] = ()
     """The key in a state of what is missing there, where it is not that in the module: pairs in a row."""
 
-    parts: ClassVar[dict[str, int]] = {}
+    parts: Mapping[str, int] = {}
     """The versions of the states of modules that PyTorch's layer has in it, by their names."""
 
     def packed(self, own: dict[str, Any]) -> dict[str, Any]:
@@ -60,7 +63,7 @@ class PackedLinear(Repacked):
     """A linear layer, whose weight and bias are one pair."""
 
     _version = 3
-    parts: ClassVar[dict[str, int]] = {"_packed_params": 3}
+    parts: Mapping[str, int] = {"_packed_params": 3}
     shown = ("weight", PACKED, "bias", PACKED)
 
     def packed(self, own: dict[str, Any]) -> dict[str, Any]:
@@ -76,6 +79,11 @@ class PackedLinear(Repacked):
         pair = given[PACKED]
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ValueError(f"{PACKED}: expected a weight and a bias, got {type(pair).__name__}.")
+        if not isinstance(pair[0], Tensor):
+            raise ValueError(
+                f"{PACKED}: expected a weight and a bias, got a {type(pair[0]).__name__} of "
+                f"{type(pair[0]).__module__}{advice_for(pair[0])}."
+            )
         own["weight"] = pair[0]
         if pair[1] is not None:
             own["bias"] = pair[1]

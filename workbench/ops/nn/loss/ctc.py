@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.dims import Dims, unify_names
+from workbench.base.dtypes import as_places
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.dtype_rules import KEEP
 from workbench.core.families import grid
@@ -289,7 +290,9 @@ def ctc_loss(
     """
     check_reduction(reduction)
     if targets.payload.dtype.kind not in "iu":
-        raise DTypeError(f"targets must be integral, got {targets.dtype.name}. Cast them: targets.long()")
+        raise DTypeError(
+            f"targets must be integral, got {targets.dtype.name}. Cast them: {as_places('targets', targets.dtype)}"
+        )
     batched = len(dims_of(log_probs).sizes) != 2
     if not batched:
         log_probs = ops.unsqueeze(log_probs, dim=1, name=None)

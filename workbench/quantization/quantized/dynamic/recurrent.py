@@ -8,13 +8,20 @@ from typing import Any
 from workbench.base.dtypes import qint8
 from workbench.base.errors import DimensionError, QuantizationError
 from workbench.core.value import dims_of
-from workbench.nn import Module, functional
+from workbench.nn import functional
 from workbench.nn.modules.recurrent_base import through_packed
 from workbench.nn.utils.rnn import PackedSequence
 from workbench.ops.nn.recurrent.steps import steps_of
 from workbench.ops.quantized.recurrent import recurrent_dynamic
 from workbench.ops.shape.join import cat, stack
 from workbench.quantization.quantized.dynamic.linear import affine, floats_of, weight_codes
+from workbench.quantization.quantized.repacked import Repacked
+from workbench.quantization.quantized.script_objects import (
+    cell_object,
+    linear_object,
+    parts_of_cell,
+    parts_of_linear,
+)
 from workbench.tensor import Tensor
 from workbench.tensor.factories import zeros
 
@@ -22,10 +29,14 @@ __all__ = ["GRU", "LSTM", "GRUCell", "LSTMCell", "RNNCell"]
 
 _WEIGHTS = ("weight_ih", "weight_hh")
 _PROJECTION = "weight_hr"
+_VALUES = "_all_weight_values"
 
 
-class _Coded(Module):
-    """What recurrent layers and cells share: weights in codes under the names that they had."""
+class _Coded(Repacked):
+    """What recurrent layers and cells share: weights in codes under the names that they had.
+
+    A state has them packed, as PyTorch's does: an object has one product of a cell, or both of a layer and direction.
+    """
 
     def __init__(self, module: Any) -> None:
         super().__init__()
@@ -39,6 +50,48 @@ class _Coded(Module):
         self.input_size, self.hidden_size = module.input_size, module.hidden_size
         self.bias = module.bias
         self.eval()
+
+    def _told(self, objects: dict[str, list[str]]) -> None:
+        """Say under which key a state has which products."""
+        self._objects = objects
+        self.shown = tuple(
+            one
+            for key, products in objects.items()
+            for product in products
+            for kind in ("weight", "bias")
+            for one in (f"{kind}_{product}", key)
+        )
+
+    def packed(self, own: dict[str, Any]) -> dict[str, Any]:
+        """Return the objects, and what PyTorch's layers have nothing of: weights of projections."""
+        found = {}
+        for key, products in self._objects.items():
+            each = [linear_object(own.pop(f"weight_{one}"), own.pop(f"bias_{one}", None)) for one in products]
+            found[key] = each[0] if len(each) == 1 else cell_object(*each)
+        return {**found, **own}
+
+    def unpacked(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return weights and biases of the objects."""
+        own = dict(given)
+        for key, products in self._objects.items():
+            if key not in own:
+                continue
+            try:
+                one = own.pop(key)
+                parts = parts_of_cell(one) if len(products) > 1 else [parts_of_linear(one)]
+                for product, (weight, bias) in zip(products, parts, strict=True):
+                    own |= self._named(product, weight, bias)
+            except ValueError as error:
+                raise ValueError(f"{key}: {error}") from None
+        return own
+
+    def _named(self, product: str, weight: Any, bias: Any) -> dict[str, Any]:
+        found = {f"weight_{product}": weight if weight.is_quantized else weight.half()}
+        if self.bias and bias is not None:
+            found[f"bias_{product}"] = bias
+        elif bias is not None and bias.any():
+            raise ValueError("it has biases other than 0, and the layer here none (bias=False).")
+        return found
 
     @classmethod
     def from_float(cls, module: Any) -> Any:
@@ -90,6 +143,7 @@ def _gru_step(inner: Any, state: Any, hidden: Any) -> tuple[Any, Any]:
 class _Layers(_Coded):
     """Layers and directions of a recurrent network."""
 
+    _version = 2
     step: Any
     weight_ih_l0: Tensor
 
@@ -98,6 +152,16 @@ class _Layers(_Coded):
         self.proj_size = getattr(module, "proj_size", 0)
         self.num_layers, self.bidirectional = module.num_layers, module.bidirectional
         self.batch_first, self.dropout = module.batch_first, module.dropout
+        suffixes = [
+            f"_l{layer}{way}"
+            for layer in range(self.num_layers)
+            for way in ("", "_reverse")[: 1 + self.bidirectional]
+        ]
+        places = [f"{_VALUES}.{number}" for number in range(len(suffixes))]
+        self.parts = dict.fromkeys([_VALUES, *places], 1)
+        self._told(
+            {f"{place}.param": [f"ih{one}", f"hh{one}"] for place, one in zip(places, suffixes, strict=True)}
+        )
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Run over a sequence [T, N, in], [N, T, in] with `batch_first`, or packed ones; return it and last states."""
@@ -214,6 +278,10 @@ class _Cell(_Coded):
     """One step."""
 
     step: Any
+
+    def __init__(self, module: Any) -> None:
+        super().__init__(module)
+        self._told({f"_packed_weight_{product}": [product] for product in ("ih", "hh")})
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Make one step for rows [N, in]; states that are not given are zeros."""
