@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest
 # Where an environment forbids to keep compiled modules, every process of a run, and there are hundreds, compiles them anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help lab test install browser checks lint types frontend-check unit plain slow peers xla sanitize bench format doctor clean
+.PHONY: help lab test install build-kernels build-frontend install-dependencies browser checks lint types frontend-check unit plain slow peers xla sanitize bench format doctor clean
 
 help:
 	@echo "make lab     open JupyterLab on $(NOTEBOOK) (ARGS=--no-browser for a server)"
@@ -52,9 +52,20 @@ $(STAMPS)/packages: pyproject.toml extensions/build_steps.py extensions/build_ho
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
 	$(BIN)/python extensions/build_steps.py requirements > $(STAMPS)/requirements.txt
 	$(BIN)/python -m pip install --quiet --requirement $(STAMPS)/requirements.txt
-	$(BIN)/python extensions/build_steps.py tree
+	$(BIN)/python extensions/build_steps.py dependencies test dev > $(STAMPS)/dependencies.txt
+	$(MAKE) -j3 build-kernels build-frontend install-dependencies
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[test,dev]"
 	@touch $@
+
+# Parts of the above, side by side: compiling takes minutes of all cores, and the others often wait for the network.
+build-kernels:
+	$(BIN)/python extensions/build_steps.py kernels
+
+build-frontend:
+	$(BIN)/python extensions/build_steps.py frontend
+
+install-dependencies:
+	$(BIN)/python -m pip install --quiet --requirement $(STAMPS)/dependencies.txt
 
 # Kernels and front end are compared with their sources on every call: 0.2 s if nothing changed.
 install: $(STAMPS)/packages

@@ -4,7 +4,8 @@ Each step keeps a fingerprint of its sources beside its output and does nothing 
 build is never shipped and a second call costs nothing; of the kernels, only files that changed are compiled.
 Standard library only.
 
-    python extensions/build_steps.py requirements | tree | frontend | kernels | sanitize KIND | check | npm … | clean
+    python extensions/build_steps.py requirements | dependencies EXTRA… | tree | frontend | kernels
+    python extensions/build_steps.py sanitize KIND | check | npm … | clean
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import shutil
 import ssl
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable, Sequence
 from importlib import metadata, util
 from pathlib import Path
@@ -92,6 +94,13 @@ def requirements(kernels: bool = True, frontend: bool | None = None) -> list[str
         if not shutil.which("ninja"):
             wanted.append("ninja>=1.11")
     return wanted
+
+
+def dependencies(*extras: str) -> list[str]:
+    """What the package needs when it runs, and what these extras add: pip can install it before the build is done."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    added = [wheel for extra in extras for wheel in project["optional-dependencies"][extra]]
+    return [*project["dependencies"], *added]
 
 
 # Front end
@@ -410,6 +419,8 @@ def main(arguments: Sequence[str]) -> int:
     match list(arguments):
         case ["requirements"]:
             print("\n".join(["hatchling>=1.27", "packaging>=24", "editables", *requirements(frontend=True)]))
+        case ["dependencies", *extras]:
+            print("\n".join(dependencies(*extras)))
         case ["tree"]:
             build_frontend()
             install_kernels_in_tree()

@@ -31,9 +31,18 @@ from workbench.lab.browser import find_browser
 HERE = Path(__file__).parent
 # How long `expect` waits for the page: two busy cores are slow, and waiting costs nothing when all is well.
 expect.set_options(timeout=15 * SECOND)
+# Chromium believes the last such list only: these are Playwright's, and the two pages behind the address bar's
+# suggestions, which each window would load although nobody sees them; they took longer than most pages of ours.
+UNWANTED = (
+    "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
+    "LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
+    "TcpPortRandomizationWin,OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch,"
+    "msForceBrowserSignIn,msEdgeUpdateLaunchServicesPreferredVersion,WebUIOmniboxPopup,WebUIOmniboxAimPopup"
+)
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    f"--disable-features={UNWANTED}",
 ]
 OWN_CODE = re.compile(r"@workbench|workbench/widgets|anywidget")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 from playwright.sync_api import Locator, Page
 
-__all__ = ["picture", "settle"]
+__all__ = ["await_another_picture", "picture", "settle"]
 
 COLOURS = """canvas => {
   const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -25,3 +27,10 @@ def picture(canvas: Locator) -> str:
     settle(canvas.page)
     assert canvas.evaluate(COLOURS) > 8
     return str(canvas.evaluate("canvas => canvas.toDataURL()"))
+
+
+def await_another_picture(canvas: Locator, before: str, seconds: float = 15) -> None:
+    """Wait until a canvas shows something else than `before`: what Python knows already, the page hears later."""
+    end = time.monotonic() + seconds
+    while picture(canvas) == before:
+        assert time.monotonic() < end, f"the picture is the same after {seconds} s"

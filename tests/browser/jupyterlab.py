@@ -59,6 +59,7 @@ def start_server(private: Path, folder: Path) -> tuple[Server, subprocess.Popen[
     port, token = _free_port(), secrets.token_hex(16)
     settings = private / "config" / "lab" / "user-settings"
     _quiet_settings(settings)
+    _without_build_check(private / "config" / "labconfig")
     environment = {
         **os.environ,
         "HOME": str(private),
@@ -114,6 +115,12 @@ def _quiet_settings(folder: Path) -> None:
         path = folder / "@jupyterlab" / f"{plugin}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values), encoding="utf-8")
+
+
+def _without_build_check(folder: Path) -> None:
+    """Let no page ask whether JupyterLab's own bundle is up to date: node answers, for a second or two of each."""
+    folder.mkdir(parents=True)
+    (folder / "page_config.json").write_text(json.dumps({"buildCheck": False, "buildAvailable": False}))
 
 
 def _wait_for(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:

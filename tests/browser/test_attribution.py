@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.frames import picture
+from tests.browser.frames import await_another_picture, picture
 from tests.browser.jupyterlab import SECOND, Lab
 
 PREPARE = """
@@ -183,7 +183,7 @@ def test_pictures_are_blurred_for_a_baseline_and_the_code_says_how(lab: Lab) -> 
     width.press("Enter")
     lab.wait_python("view.model.study.runs is None and view.model.study.shown.ask.blur_width == 1.25", True)
     expect(width).to_have_value("1.25")
-    assert picture(heat) != from_zeros
+    await_another_picture(heat, from_zeros)
     width.fill("-1")
     width.press("Enter")
     expect(view.get_by_text("above 0 and finite; got -1")).to_have_count(1)

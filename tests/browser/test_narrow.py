@@ -101,7 +101,9 @@ def test_the_sidebar_stays_inside_a_small_window(narrow: Lab) -> None:
     narrow.command("workbench:open")
     panel = narrow.page.locator("#workbench-panel")
     expect(panel.get_by_test_id("wb-clash-svg")).to_be_visible(timeout=60 * SECOND)
-    for copy in panel.get_by_role("button", name="Copy this code").all():
-        box = copy.bounding_box()
-        assert box is not None and box["x"] + box["width"] <= 400, "a button is beyond the window's edge"
+    # In one look: a section that hears of the kernel only now hides what it said before.
+    edges = panel.get_by_role("button", name="Copy this code").evaluate_all(
+        "all => all.filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect().right)"
+    )
+    assert edges and max(edges) <= 400, "a button is beyond the window's edge"
     narrow.screenshot("narrow-sidebar")

@@ -7,6 +7,7 @@ its messages, which a busy machine does by itself now and then.
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Callable
 
 import pytest
@@ -79,17 +80,26 @@ class Wire:
         server.on_message(pass_back)
 
 
+@pytest.fixture(scope="module")
+def written() -> list[str]:
+    """The text of the notebook with two views, once it was run and saved."""
+    return []
+
+
 @pytest.fixture
-def saved(lab: Lab) -> str:
+def saved(lab: Lab, written: list[str]) -> str:
     """Path of a notebook with two views, saved; its kernel is gone and the page is new."""
-    lab.new(CELLS)
-    for index, title in enumerate(("first", "second")):
-        lab.run_cell(index)
-        expect(lab.cell(index).get_by_test_id("wb-title")).to_have_text(title)
-    lab.command("docmanager:save")
-    path = str(lab.page.evaluate("() => window.testNotebook().context.path"))
-    lab.page.evaluate("async () => { await window.jupyterapp.serviceManager.sessions.shutdownAll(); }")
-    return path
+    if not written:
+        path = lab.new(CELLS)
+        for index, title in enumerate(("first", "second")):
+            lab.run_cell(index)
+            expect(lab.cell(index).get_by_test_id("wb-title")).to_have_text(title)
+        lab.command("docmanager:save")
+        lab.page.evaluate("async () => { await window.jupyterapp.serviceManager.sessions.shutdownAll(); }")
+        written.append(path.read_text(encoding="utf-8"))
+    file = lab.server.folder / f"saved-{secrets.token_hex(4)}.ipynb"
+    file.write_text(written[0], encoding="utf-8")
+    return file.name
 
 
 def forget_states(lab: Lab, path: str) -> None:

