@@ -9,7 +9,12 @@ from workbench.quantization.fake_quantize import FakeQuantize
 from workbench.quantization.intrinsic.modules import weighted_layer
 from workbench.quantization.weight_observers import weight_observer
 
-__all__ = ["float_layer", "observer_of", "seen_nothing", "weight_watcher"]
+__all__ = ["float_layer", "observer_of", "range_of", "seen_nothing", "weight_watcher"]
+
+
+def range_of(watching: Any) -> Any:
+    """Return the observer of a module that watches: itself, or that of a fake quantization."""
+    return watching.observer if isinstance(watching, FakeQuantize) else watching
 
 
 def observer_of(module: Any, what: str = "activation_post_process") -> Any:
@@ -20,7 +25,7 @@ def observer_of(module: Any, what: str = "activation_post_process") -> Any:
         if what == "weight_post_process" and _is_trained(module)
         else getattr(module, what)
     )
-    return found.observer if isinstance(found, FakeQuantize) else found
+    return range_of(found)
 
 
 def _is_trained(module: Any) -> bool:
@@ -45,8 +50,7 @@ def weight_watcher(module: Any) -> Any:
             f"{type(module).__name__} has no qconfig with an observer for its weight: set one, such as "
             "wb.quantization.default_qconfig"
         )
-    made = weight_observer(config, weighted_layer(module))
-    return made.observer if isinstance(made, FakeQuantize) else made
+    return range_of(weight_observer(config, weighted_layer(module)))
 
 
 def seen_nothing(names: list[str], observers: list[Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.base.errors import QuantizationError
 from workbench.fx import GraphModule, Node
 from workbench.quantization import quantized
-from workbench.quantization.fake_quantize import FakeQuantize, FakeQuantizeBase
+from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.graph_mode.layers import new_path
 from workbench.quantization.graph_mode.lowering import lower_calls
 from workbench.quantization.graph_mode.observing import OBSERVER, Plan, forget_plan, results_in_codes
@@ -18,14 +18,13 @@ from workbench.quantization.mappings import (
     get_default_dynamic_quant_module_mappings,
     get_default_static_quant_module_mappings,
 )
-from workbench.quantization.observed import float_layer, observer_of, seen_nothing
+from workbench.quantization.observed import float_layer, observer_of, range_of, seen_nothing
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.quantized.boundary import QuantizedModule
 from workbench.quantization.weight_observers import weight_observer
 
 __all__ = [
     "check_calibrated",
-    "range_of",
     "show_weight",
     "to_codes",
     "uncalibrated",
@@ -43,11 +42,6 @@ def watchers(module: GraphModule) -> dict[Node, Any]:
             if isinstance(one, ObserverBase | FakeQuantizeBase):
                 found[node] = one
     return found
-
-
-def range_of(watching: Any) -> Any:
-    """Return the observer of a module that watches: itself, or that of a fake quantization."""
-    return watching.observer if isinstance(watching, FakeQuantize) else watching
 
 
 def uncalibrated(module: GraphModule) -> list[str]:

@@ -11,6 +11,7 @@ from workbench.fx import GraphModule, Node
 from workbench.quantization.graph_mode.layers import new_path
 from workbench.quantization.graph_mode.observing import OBSERVER, Plan
 from workbench.quantization.graph_mode.statements import Call
+from workbench.quantization.observed import range_of
 from workbench.quantization.quantized.functional_modules import QFunction
 
 __all__ = ["lower_calls"]
@@ -38,8 +39,7 @@ def lower_calls(
         path = str(start.target) if lone else new_path(module, start.name)
         function = QFunction(call.op, relu=start is not node, **call.params)
         sources[path] = str(node.meta[OBSERVER])
-        watched: Any = module.get_submodule(sources[path])
-        function.set_output(getattr(watched, "observer", watched))
+        function.set_output(range_of(module.get_submodule(sources[path])))
         (module.set_submodule if lone else module.add_submodule)(path, function)
         codes.add(_replace(module, node, start, path, given))
     return sources

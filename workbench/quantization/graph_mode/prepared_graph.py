@@ -7,9 +7,9 @@ from typing import Any
 
 from workbench.fx import GraphModule, Node
 from workbench.quantization.fake_quantize import FakeQuantize
-from workbench.quantization.graph_mode.converting import range_of, to_codes, uncalibrated, watchers
+from workbench.quantization.graph_mode.converting import to_codes, uncalibrated, watchers
 from workbench.quantization.graph_mode.observing import OBSERVER, is_prepared, kept_plan
-from workbench.quantization.observed import observer_of
+from workbench.quantization.observed import observer_of, range_of
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.points import Point
 from workbench.quantization.quantized.layers import renew

@@ -16,11 +16,11 @@ from workbench.core.value import new
 from workbench.fx import GraphModule, Node
 from workbench.nn import Module, ReLU
 from workbench.ops import FUNCTIONS
-from workbench.quantization.graph_mode.converting import range_of, show_weight, watchers
+from workbench.quantization.graph_mode.converting import show_weight, watchers
 from workbench.quantization.graph_mode.observing import OBSERVER, Plan, forget_plan, results_in_codes
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.mappings import rectified, reference_of
-from workbench.quantization.observed import float_layer, observer_of, weight_watcher
+from workbench.quantization.observed import float_layer, observer_of, range_of, weight_watcher
 from workbench.quantization.quantized.reference.weights import weight_qparams
 
 __all__ = ["to_reference"]

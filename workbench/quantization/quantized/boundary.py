@@ -42,6 +42,13 @@ class QuantizedModule(Module):
         self.zero_point.payload[...] = int(np.reshape(zero, ()))
         self.quant_min, self.quant_max = observer.quant_min, observer.quant_max
 
+    def _coding(self) -> dict[str, Any]:
+        """Return what the result is coded by, as ops on codes are told it."""
+        return {
+            "scale": float(self.scale.payload), "zero_point": int(self.zero_point.payload), "qmin": self.quant_min,
+            "qmax": self.quant_max,
+        }  # fmt: skip
+
     def _output_repr(self) -> str:
         limits = (self.quant_min, self.quant_max)
         codes = "" if limits == code_range(quint8) else f", codes={limits[0]}…{limits[1]}"
@@ -81,14 +88,7 @@ class Quantize(Repacked, QuantizedModule):
         """Quantize [any dims]; what is quantized already passes through."""
         if getattr(x.payload.dtype, "quantized", False):
             return x
-        return QUANTIZE_PER_TENSOR(
-            x,
-            scale=float(self.scale.payload),
-            zero_point=int(self.zero_point.payload),
-            qmin=self.quant_min,
-            qmax=self.quant_max,
-            dtype=self.dtype,
-        )
+        return QUANTIZE_PER_TENSOR(x, **self._coding(), dtype=self.dtype)
 
     def extra_repr(self) -> str:
         """Return scale, zero point and type."""

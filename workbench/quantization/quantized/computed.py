@@ -57,11 +57,7 @@ class Computed(QuantizedModule):
     def forward(self, input: Any) -> Any:
         """Compute on codes [any dims]."""
         require_codes(self, input)
-        return QUANTIZE_PER_TENSOR(
-            self.inner(DEQUANTIZE(input)),
-            scale=float(self.scale.payload), zero_point=int(self.zero_point.payload),
-            qmin=self.quant_min, qmax=self.quant_max, dtype=self.dtype,
-        )  # fmt: skip
+        return QUANTIZE_PER_TENSOR(self.inner(DEQUANTIZE(input)), **self._coding(), dtype=self.dtype)
 
     def state_dict(self, *args: Any, **settings: Any) -> Any:
         """Return the state, in which the module's own tensors stand beside scale and zero point."""
@@ -136,10 +132,7 @@ class _Served(Computed):
         if found is None:
             return super().forward(input)
         op, factors, params = found
-        return op(
-            input, *factors, **params, scale=float(self.scale.payload), zero_point=int(self.zero_point.payload),
-            qmin=self.quant_min, qmax=self.quant_max,
-        )  # fmt: skip
+        return op(input, *factors, **params, **self._coding())
 
 
 def _factors(inner: Any) -> tuple[Any, ...]:

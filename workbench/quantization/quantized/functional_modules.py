@@ -73,10 +73,7 @@ class QFunctional(QuantizedModule):
                 "not calibrated: this QFunctional has seen no values before convert(), so its result has no scale; "
                 "calibrate with data that reaches it"
             )
-        return {
-            "scale": float(self.scale.payload), "zero_point": int(self.zero_point.payload), "qmin": self.quant_min,
-            "qmax": self.quant_max,
-        }  # fmt: skip
+        return self._coding()
 
     def _codes(self, result: Any) -> Any:
         return QUANTIZE_PER_TENSOR(result, **self._output(), dtype=self.dtype)
@@ -91,13 +88,10 @@ class QFunctional(QuantizedModule):
 
     def _recoded(self, codes: Any) -> Any:
         """Return codes under the scale and within the limits of the result."""
-        same = (codes.q_scale(), codes.q_zero_point()) == (
-            float(self.scale.payload),
-            int(self.zero_point.payload),
-        )
-        full = (self.quant_min, self.quant_max) == code_range(self.dtype)
+        told, (low, high) = self._output(), code_range(self.dtype)
+        own = {"scale": codes.q_scale(), "zero_point": codes.q_zero_point(), "qmin": low, "qmax": high}
         served: Any = ops.quantized_clone
-        return codes if same and full and self.known else served(codes, **self._output())
+        return codes if own == told else served(codes, **told)
 
     def add(self, x: Any, y: Any) -> Any:
         """Return x + y."""
@@ -163,16 +157,13 @@ class QFunction(QuantizedModule):
         for place, one in enumerate(inputs):
             if rule.role(place) != "plain":
                 require_codes(self, one)
-        out = (float(self.scale.payload), int(self.zero_point.payload), self.quant_min, self.quant_max)
         if inputs[0].dtype is self.dtype:
-            told = rule.parameters(self.params, *out)
+            told = rule.parameters(self.params, **self._coding())
             return getattr(ops, rule.kernel)(*inputs, **(told | {"relu": True} if self.relu else told))
         # The kernel writes the type that it reads.
         numbers = [DEQUANTIZE(one) if _is_codes(one) else one for one in inputs]
         result = _on_numbers(self.op, numbers, self.relu, **self.params)
-        return QUANTIZE_PER_TENSOR(
-            result, scale=out[0], zero_point=out[1], qmin=out[2], qmax=out[3], dtype=self.dtype
-        )
+        return QUANTIZE_PER_TENSOR(result, **self._coding(), dtype=self.dtype)
 
     def extra_repr(self) -> str:
         """Return the op, what it is told, scale and zero point."""

@@ -21,10 +21,7 @@ class _Joined(Weighted):
         return {**super()._output(), "scale": None, "relu": False}
 
     def _codes(self, values: Any) -> Any:
-        return QUANTIZE_PER_TENSOR(
-            values, scale=float(self.scale.payload), zero_point=int(self.zero_point.payload), qmin=self.quant_min,
-            qmax=self.quant_max, dtype=quint8,
-        )  # fmt: skip
+        return QUANTIZE_PER_TENSOR(values, **self._coding(), dtype=quint8)
 
 
 class LinearTanh(_Joined, Linear):

@@ -114,13 +114,8 @@ class Weighted(QuantizedModule):
         return (input, self.weight) if self.bias is None else (input, self.weight, self.bias)
 
     def _output(self) -> dict[str, Any]:
-        return {
-            "relu": self.relu,
-            "scale": None if self.float_results else float(self.scale.payload),
-            "zero_point": int(self.zero_point.payload),
-            "qmin": self.quant_min,
-            "qmax": self.quant_max,
-        }
+        told = {**self._coding(), "relu": self.relu}
+        return {**told, "scale": None} if self.float_results else told
 
 
 def empty_codes(shape: tuple[int, ...], labels: Names) -> Any:
