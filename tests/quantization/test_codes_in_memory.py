@@ -92,7 +92,9 @@ def test_a_function_between_layers_joins_codes_within_its_limits(limits: tuple[i
     made.scale.fill_(0.07)
     made.zero_point.fill_(101)
     made.quant_min, made.quant_max = limits
-    parts = [codes("rows"), codes("channels last", scale=0.2)]
+    # The first has the scale of the result, and codes beyond its limits.
+    parts = [codes("rows", scale=float(made.scale)), codes("channels last", scale=0.2)]
+    assert parts[0].int_repr().min() < 20 and parts[0].int_repr().max() > 127
     found = made.cat(parts, dim=1)
     plain = wb.quantize_per_tensor(
         wb.cat([one.dequantize() for one in parts], 1), float(made.scale), 101, wb.quint8
