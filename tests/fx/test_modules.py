@@ -209,7 +209,10 @@ def test_tracebacks_show_the_lines_of_the_code(module: fx.GraphModule) -> None:
     assert name in linecache.cache
     del caught
     type(module).forward = None  # type: ignore[assignment,method-assign]
+    # What walks through the lines, as a debugger does, may collect garbage on its way.
     gc.collect()
+    assert name in linecache.cache
+    assert fx.symbolic_trace(lambda x: x + 1)(1) == 2
     assert name not in linecache.cache
 
 

@@ -362,3 +362,11 @@ def test_digits_stay_recognised() -> None:
     compared = {layer.name: layer.sqnr for layer in q.compare_layers(model, integer, batches[0][0])}
     assert list(compared) == ["pool1", "pool2", "flatten", "relu3", "fc2"]
     assert min(compared.values()) > 25
+
+
+def test_a_layer_that_gives_nothing_is_joined_with_its_rectifier_too() -> None:
+    model = wb.nn.Sequential(wb.nn.Linear(4, 3), wb.nn.ReLU())
+    model[0].weight.data.fill_(-1.0)
+    model[0].bias.data.fill_(-1.0)
+    assert type(q.quantize(model, [wb.ones(8, 4)]).module[0]).__name__ == "LinearReLU"
+    assert q.sqnr(wb.zeros(3), wb.zeros(3)) == float("inf")

@@ -7,6 +7,7 @@ import linecache
 import os
 import types
 import weakref
+from collections import deque
 from collections.abc import Mapping
 from itertools import count
 from typing import Any, NoReturn
@@ -22,6 +23,8 @@ from workbench.tensor import Tensor
 __all__ = ["GraphModule"]
 
 _numbers = count()
+_gone: deque[str] = deque()
+"""Names of functions that nobody can call any more, whose lines are still kept."""
 _OWN = frozenset({"_graph", "_code", "_lineno_map"})
 """What a graph module has beside what it holds."""
 
@@ -41,6 +44,8 @@ class _Forward:
 
 def _compiled(code: PythonCode) -> types.FunctionType:
     """Return the function of a code; tracebacks show its lines."""
+    while _gone:
+        linecache.cache.pop(_gone.popleft(), None)
     name = f"<fx graph {next(_numbers)}>"
     lines = code.src.splitlines(keepends=True)
     linecache.cache[name] = (len(code.src), None, lines, name)
@@ -48,8 +53,9 @@ def _compiled(code: PythonCode) -> types.FunctionType:
     # Not with this file's way of annotations: they are as the program wrote them.
     exec(compile(code.src, name, "exec", dont_inherit=True), room)
     function: types.FunctionType = room["forward"]
-    # As long as somebody may call it, and no longer.
-    weakref.finalize(function, linecache.cache.pop, name, None)
+    # Taken away when the next one comes, and not when this one goes, which is whenever garbage is collected: Python walks
+    # through the lines that it keeps, and fails where some are gone meanwhile.
+    weakref.finalize(function, _gone.append, name)
     return function
 
 

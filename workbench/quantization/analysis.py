@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -50,7 +51,7 @@ def sqnr(signal: Any, approximation: Any) -> float:
         raise DimensionError(
             f"sqnr compares values of one shape, and got {list(a.shape)} and {list(b.shape)}"
         )
-    return float(decibels(np.sum(a * a), np.sum((a - b) ** 2)))
+    return math.inf if np.array_equal(a, b) else float(decibels(np.sum(a * a), np.sum((a - b) ** 2)))
 
 
 def float_results(output: Any) -> Iterator[Value]:

@@ -38,7 +38,7 @@ from workbench.ops.quantized.code_arithmetic import (
 )
 from workbench.ops.quantized.requantize import NO_GRADIENT
 
-__all__ = ["SERVED"]
+__all__ = ["RECODED", "SERVED"]
 
 _FEW = 64
 _KEPT = DTypeRule("the quantized type of the first input", None, lambda dtype, params: dtype)
@@ -265,10 +265,7 @@ SERVED: dict[str, Op] = {
             (MUL, _pair(MUL, _product), "multiply_codes"),
         )
     },
-    **{
-        of.name: _record(of, _tabled(of))
-        for of in (CLONE, GELU, GELU_TANH, HARDSWISH, LEAKY_RELU, MISH, SILU)
-    },
+    **{of.name: _record(of, _tabled(of)) for of in (GELU, GELU_TANH, HARDSWISH, LEAKY_RELU, MISH, SILU)},
     MATMUL.name: _record(MATMUL, _matmul(False), _matmul(True)),
     SOFTMAX.name: _record(SOFTMAX, _softmax(False), _softmax(True)),
     **{
@@ -277,3 +274,6 @@ SERVED: dict[str, Op] = {
     },
 }
 """The ops on codes, by the names of those on numbers."""
+
+RECODED = _record(CLONE, _tabled(CLONE))
+"""Codes under another scale. It serves no op on numbers: a copy keeps the scale that it has."""
