@@ -53,8 +53,8 @@ def _compiled(code: PythonCode) -> types.FunctionType:
     # Not with this file's way of annotations: they are as the program wrote them.
     exec(compile(code.src, name, "exec", dont_inherit=True), room)
     function: types.FunctionType = room["forward"]
-    # Taken away when the next one comes, and not when this one goes, which is whenever garbage is collected: Python walks
-    # through the lines that it keeps, and fails where some are gone meanwhile.
+    # Its lines go when the next one comes, and not with it, whenever garbage is collected: Python walks through
+    # the lines that it keeps, and fails where some are gone meanwhile.
     weakref.finalize(function, _gone.append, name)
     return function
 
