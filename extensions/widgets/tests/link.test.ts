@@ -47,6 +47,50 @@ describe("the kernel's status", () => {
     expect(typeOf(printed)).toBe('comm_msg');
   });
 
+  describe('while a cell runs', () => {
+    const CELL = { msg_id: '1', msg_type: 'execute_request' };
+    const INFO = { msg_id: '2', msg_type: 'kernel_info_request' };
+    const heard = (kernel: FakeKernel, parent: object, state: string): boolean => {
+      const told = { ...status(parent), content: { execution_state: state } };
+      kernel.anyMessage.emit({ msg: told });
+      return told.parent_header.msg_type !== 'comm_info_request';
+    };
+    const running = (): FakeKernel => {
+      const kernel = new FakeKernel();
+      ignoreThreads(kernel);
+      expect(heard(kernel, INFO, 'busy') && heard(kernel, INFO, 'idle')).toBe(true);
+      expect(heard(kernel, CELL, 'busy')).toBe(true);
+      return kernel;
+    };
+
+    it('is busy, whatever a server asks on the channel beside it for a page that comes', () => {
+      const kernel = running();
+      expect(heard(kernel, INFO, 'busy') || heard(kernel, INFO, 'idle')).toBe(false);
+      expect(heard(kernel, CELL, 'busy')).toBe(true); // told once more
+      expect(heard(kernel, CELL, 'idle')).toBe(true);
+      expect(heard(kernel, INFO, 'busy') && heard(kernel, INFO, 'idle')).toBe(true);
+    });
+
+    it('is that of the next cell when its end was not heard', () => {
+      const kernel = running();
+      const next = { ...CELL, msg_id: '3' };
+      expect(heard(kernel, next, 'busy') && heard(kernel, next, 'idle')).toBe(true);
+      expect(heard(kernel, INFO, 'idle')).toBe(true);
+    });
+
+    it('is what the kernel says once it has started again', () => {
+      const kernel = running();
+      expect(heard(kernel, {}, 'restarting')).toBe(true);
+      expect(heard(kernel, INFO, 'idle')).toBe(true);
+    });
+
+    it('is what the kernel says to a connection that was made anew', () => {
+      const kernel = running();
+      kernel.connectionStatusChanged.emit('connecting');
+      expect(heard(kernel, INFO, 'idle')).toBe(true);
+    });
+  });
+
   it('is that of its own thread on a connection whose cells run in one', () => {
     const kernel = Object.assign(new FakeKernel(), { subshellId: 'mine' });
     ignoreThreads(kernel);

@@ -28,7 +28,12 @@ export interface Comm {
 /** A message as it went over the connection, as far as we look at it. */
 export interface Told {
   readonly header: { readonly msg_type: string };
-  parent_header: { readonly msg_type?: string; readonly subshell_id?: string | null };
+  parent_header: {
+    readonly msg_id?: string;
+    readonly msg_type?: string;
+    readonly subshell_id?: string | null;
+  };
+  readonly content?: { readonly execution_state?: string };
 }
 
 /** What was sent and may be answered. */
@@ -88,6 +93,8 @@ function makeMessage(
 
 /** A type of messages that JupyterLab's servers count among those that are no work of the kernel's. */
 const NO_WORK = 'comm_info_request';
+/** What runs a cell. Nothing else makes the kernel busy until it has ended, but in another thread. */
+const CELL = 'execute_request';
 /** What the control channel serves while a cell runs: threads, and the questions of JupyterLab's debugger. */
 const BESIDE_CELLS = /^((create|delete|list)_subshell|debug)_request$/;
 
@@ -97,12 +104,26 @@ const BESIDE_CELLS = /^((create|delete|list)_subshell|debug)_request$/;
  * the cell that runs meanwhile.
  */
 export function ignoreThreads(kernel: Kernel): void {
+  // The request of the cell that runs, as far as this page has heard of it.
+  let cell: string | undefined;
+  kernel.connectionStatusChanged.connect(() => {
+    cell = undefined; // its end may be among what was not heard
+  });
   kernel.anyMessage.connect((_sender, { msg }) => {
     const told = msg as Told;
-    const { msg_type: type, subshell_id: thread } = told.parent_header;
+    const state = told.content?.execution_state;
+    if (told.header.msg_type !== 'status') {
+      return;
+    }
+    const { msg_id: id, msg_type: type, subshell_id: thread } = told.parent_header;
     const elsewhere = (thread ?? null) !== (kernel.subshellId ?? null);
-    if (told.header.msg_type === 'status' && (elsewhere || BESIDE_CELLS.test(type ?? ''))) {
+    const served = state === 'busy' || state === 'idle';
+    if (elsewhere || BESIDE_CELLS.test(type ?? '') || (served && cell !== undefined && type !== CELL)) {
       told.parent_header = { ...told.parent_header, msg_type: NO_WORK };
+    } else if (type === CELL && state === 'busy') {
+      cell = id;
+    } else if (id === cell || !served) {
+      cell = undefined; // it has ended, or the kernel has
     }
   });
 }
