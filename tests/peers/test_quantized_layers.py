@@ -140,3 +140,32 @@ def test_whole_numbers_are_as_near_as_rounding_allows(layer: Layer) -> None:
     # There a float multiplies the sum, and not a number of 31 bits: by half a code in a few hundred.
     differ, count = compare(layer, "qnnpack", ties=False)
     assert differ <= max(2, count // 200)
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["calibrated", "trained"])
+def test_models_that_only_pass_codes_on(training: bool) -> None:
+    numbers = np.random.default_rng(8).standard_normal((2, 3, 8, 8)).astype(np.float32)
+
+    def codes(library: Any, body: Any) -> Any:
+        nn, q = library.nn, library.ao.quantization
+        model = nn.Sequential(q.QuantStub(), *body(nn), q.DeQuantStub()).train(training)
+        watching = q.MinMaxObserver.with_args(reduce_range=True)
+        if training:
+            watching = q.FakeQuantize.with_args(
+                observer=q.MovingAverageMinMaxObserver, quant_min=0, quant_max=255
+            )
+        model.qconfig = q.QConfig(watching, q.default_weight_observer)
+        prepared = q.prepare_qat(model) if training else q.prepare(model)
+        x = wb.from_numpy(numbers) if library is wb else torch.from_numpy(numbers)
+        prepared(x)
+        return q.convert(prepared.eval())[:-1](x).int_repr().numpy()
+
+    bodies: list[Any] = [
+        lambda nn: [],
+        lambda nn: [nn.MaxPool2d(2), nn.Flatten()],
+        lambda nn: [nn.AvgPool2d(2), nn.ReLU()],
+        lambda nn: [nn.AdaptiveAvgPool2d(1), nn.ReLU6()],
+        lambda nn: [nn.Hardtanh(), nn.Upsample(scale_factor=2)],
+    ]
+    for body in bodies:
+        np.testing.assert_array_equal(codes(wb, body), codes(torch, body))

@@ -179,8 +179,12 @@ def test_programs_name_custom_modules_as_in_pytorch() -> None:
     prepared(given(wb, RANDOM.standard_normal((5, 2, 4)).astype(np.float32)))
     swaps = {"observed_to_quantized_custom_module_class": {nn.quantizable.LSTM: nn.quantized.LSTM}}
     assert type(q.convert(prepared, convert_custom_config_dict=swaps).lstm) is nn.quantized.LSTM
-    with pytest.raises(wb.QuantizationError, match="nothing to quantize"):
-        q.prepare(model, prepare_custom_config_dict={})
+    # As in PyTorch, what has no form in codes is left as it is, and refuses them when it is called.
+    left = q.prepare(model, prepare_custom_config_dict={})
+    x = given(wb, RANDOM.standard_normal((5, 2, 4)).astype(np.float32))
+    left(x)
+    with pytest.raises(wb.DTypeError, match="LSTM computes with numbers, and was given codes, quint8"):
+        q.convert(left)(x)
     with pytest.raises(
         wb.QuantizationError, match="'float_to_observed_custom_module_class' is known, and not"
     ):

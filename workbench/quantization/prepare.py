@@ -32,7 +32,7 @@ from workbench.quantization.quantized.boundary import QuantizedModule
 from workbench.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper
 from workbench.quantization.swapping import put
 
-__all__ = ["check", "observed", "prepare", "ready", "write_with_parts"]
+__all__ = ["check", "has_stub", "observed", "prepare", "ready", "write_with_parts"]
 
 
 def prepare(
@@ -63,9 +63,10 @@ def prepare(
         raise QuantizationError("prepare() observes a model in use, not in training: call model.eval() first")
     check(model)
     swaps = swaps_of(prepare_custom_config_dict, "float_to_observed_custom_module_class", MADE_OF_PARTS)
+    stubbed = has_stub(model)
     made = ready(model, qconfig, get_default_qconfig, inplace)
     write_with_parts(made, swaps)
-    return observed(made)
+    return observed(made, stubbed)
 
 
 def write_with_parts(model: Any, swaps: Mapping[type, Any]) -> None:
@@ -119,20 +120,28 @@ def _configured(model: Any, mapping: QConfigMapping) -> Any:
 
 def _with_stubs(model: Any) -> Any:
     """Return `model` with a stub at its input, unless it has one, or all of it becomes dynamic."""
-    parts = [*model.modules()]
-    configs = [one.qconfig for one in parts if one.__dict__.get("qconfig") is not None]
-    if any(isinstance(one, QuantStub) for one in parts) or (configs and all(map(is_memoryless, configs))):
+    configs = [one.qconfig for one in model.modules() if one.__dict__.get("qconfig") is not None]
+    if has_stub(model) or (configs and all(map(is_memoryless, configs))):
         return model
     return _with_boundary(model)
 
 
-def observed(model: Any) -> Any:
-    """Give the layers of a model that is `ready` their observers, and the model its calibration."""
+def has_stub(model: Module) -> bool:
+    """Say whether a model says itself where its values become codes."""
+    return any(isinstance(one, QuantStub) for one in model.modules())
+
+
+def observed(model: Any, stubbed: bool) -> Any:
+    """Give the layers of a model that is `ready` their observers, and the model its calibration.
+
+    Where it was given with stubs of its own (`stubbed`), there may be nothing else: poolings and rectifiers take codes.
+    """
     layers = quantizable(model)
-    if all(isinstance(module, QuantStub) for _, module in layers):
+    if not layers or (not stubbed and all(isinstance(module, QuantStub) for _, module in layers)):
         raise QuantizationError(
             "nothing to quantize: no Conv2d or Linear has a qconfig, nor another layer whose results have a scale of "
-            "their own; set model.qconfig = get_default_qconfig()"
+            "their own; set model.qconfig = get_default_qconfig(), or give a model that only passes codes on, by "
+            "poolings and rectifiers, a QuantStub and a DeQuantStub of its own"
         )
     check_tables(model)
     for _, module in layers:

@@ -16,7 +16,7 @@ from workbench.quantization.mappings import (
     MADE_OF_PARTS,
     get_default_qat_module_mappings,
 )
-from workbench.quantization.prepare import check, observed, ready, write_with_parts
+from workbench.quantization.prepare import check, has_stub, observed, ready, write_with_parts
 from workbench.quantization.qconfig import QConfig, get_default_qat_qconfig
 from workbench.quantization.qconfig_mapping import QConfigMapping
 
@@ -51,10 +51,11 @@ def prepare_qat(
     if not model.training:
         raise QuantizationError("prepare_qat only works on models in training mode: call model.train() first")
     check(model)
+    stubbed = has_stub(model)
     made = ready(model, qconfig, get_default_qat_qconfig, inplace)
     write_with_parts(made, MADE_OF_PARTS)
     swap_all(made, swaps)
-    made = observed(made)
+    made = observed(made, stubbed)
     for module in made.modules():
         rounding = DEFAULT_MODULE_TO_ACT_POST_PROCESS.get(type(module))
         if rounding is not None and getattr(module, "qconfig", None) is not None:
