@@ -12,6 +12,7 @@ import workbench as wb
 from workbench import nn
 from workbench import quantization as q
 from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.tuning.places import limits
 
 FOUR = q.bits_qconfig(8, 4)
 
@@ -68,12 +69,45 @@ def test_a_bias_is_made_where_there_is_none() -> None:
     integer = q.convert_fx(by_graph(model, x, q.bits_qconfig(8, 3)))
     corrected = q.correct_bias(integer, model, x)
     layer = next(one for one in corrected.modules() if isinstance(one, q.quantized.Linear))
-    # By hand: the mean of what codes compute against that of the layer.
+    # By hand: the mean of what codes compute against that of the layer, as far as its codes reach.
     ahead = next(one for one in integer.modules() if type(one) is q.quantized.Quantize)
     codes, weight = ahead(x).dequantize(), layer.weight.dequantize()
-    wanted = (x @ model[0].weight.T - codes @ weight.T).mean(0)
+    low, high = limits(layer)
+    exact, found = x @ model[0].weight.T, codes @ weight.T
+    passing = ((exact > low) & (exact < high)) | ((found > low) & (found < high))
+    wanted = (exact.clamp(low, high) - found.clamp(low, high)).sum(0) / passing.sum(0)
     np.testing.assert_allclose(layer.bias.numpy(), wanted.detach().numpy(), atol=1e-5)
     assert model[0].bias is None and loss(model, corrected, x) > loss(model, integer, x) + 3
+
+
+def test_what_a_rectifier_cuts_off_has_no_say_in_a_bias() -> None:
+    wb.manual_seed(2)
+    model = nn.Sequential(nn.Linear(16, 24), nn.ReLU6(), nn.Linear(24, 8)).eval()
+    # Of eight samples one lies where the rectifier lets it through: by the mean of all, more would be lost than before.
+    x = wb.rand(256, 16) * wb.where(wb.arange(256) % 8 < 1, 1.0, 16.0)[:, None]
+    with wb.no_grad():
+        model[0].weight.copy_(wb.randn(24, 16) * 2)
+        model[0].bias.copy_(wb.full((24,), 2.0))
+    prepared = by_graph(model, x, q.bits_qconfig(8, 3))
+    corrected = q.convert_fx(q.correct_bias(prepared, model, x))
+    assert loss(model, corrected, x) > loss(model, q.convert_fx(prepared), x) + 0.5
+    np.testing.assert_allclose(limits(corrected.get_submodule("0")), (0, 6), atol=0.01)
+
+
+def test_a_joined_function_is_no_rectifier() -> None:
+    wb.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(8, 8), nn.Tanh()).eval(), wb.rand(256, 8)
+    with wb.no_grad():
+        # A rectifier would leave nothing to learn from.
+        model[0].bias.copy_(wb.full((8,), -1.5))
+    way = {(nn.Linear, nn.Tanh): lambda is_qat, linear, tanh: wb.ao.nn.intrinsic.LinearTanh(linear, tanh)}
+    joined = q.fuse_modules(
+        model, [["0", "1"]], fuse_custom_config_dict={"additional_fuser_method_mapping": way}
+    )
+    prepared = by_layers(q.QuantWrapper(joined), x, q.bits_qconfig(8, 3))
+    near, rounded = q.convert(prepared), q.convert(q.adaround(prepared, x, steps=100))
+    assert not np.array_equal(*(one.module[0].weight.payload.codes for one in (near, rounded)))
+    assert loss(model, rounded, x) > loss(model, near, x)
 
 
 @pytest.mark.parametrize(

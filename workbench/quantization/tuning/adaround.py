@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,9 +20,16 @@ from workbench.nn import Module, Parameter
 from workbench.optim import Adam
 from workbench.quantization.batches import Batch, batches_of
 from workbench.quantization.given import require_own
-from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.observer_base import ObserverBase
-from workbench.quantization.tuning.places import Place, paused, places, require_prepared, watching
+from workbench.quantization.tuning.places import (
+    Place,
+    converted,
+    limits,
+    paused,
+    places,
+    require_prepared,
+    watching,
+)
 from workbench.quantization.tuning.settled import SettledObserver
 
 __all__ = ["adaround"]
@@ -62,9 +69,9 @@ def adaround(
     """Return a copy of a prepared and calibrated model whose weights are rounded so that layers compute the same.
 
     For each layer W̃ = s·clamp(⌊W / s⌋ + h(V)), h(V) = clamp(σ(V)·1.2 - 0.1, 0, 1), and V is learned by Adam on
-    mean ‖f(W·x) - f(W̃·x̃)‖² + λ·Σ(1 - |2h - 1|^β), where f is the rectifier that the layer is joined with, x̃ what the
-    layer is given with those before it rounded, λ `regularization`, and β falls from 20 to 2; then h goes to 0 or 1. A
-    layer keeps the nearest codes where those that were learned are no better on the samples.
+    mean ‖c(W·x) - c(W̃·x̃)‖² + λ·Σ(1 - |2h - 1|^β), where c cuts off what the layer's codes and its rectifier cut off,
+    x̃ is what the layer is given with those before it rounded, λ `regularization`, and β falls from 20 to 2; then h goes
+    to 0 or 1. A layer keeps the nearest codes where those that were learned are no better on the samples.
 
     `prepared` is what `prepare` or `prepare_fx` returned, with any bits and scales per channel or tensor, such as
     those of `bits_qconfig(8, 4)`; `convert` or `convert_fx` the result. Of the samples in `data` as many are drawn and
@@ -97,11 +104,12 @@ def adaround(
         "what is learned for one layer would be the other's. Give each a weight of its own before it is prepared, "
         "layer.weight = nn.Parameter(layer.weight.detach().clone()), or leave them out by layers=",
     )
+    integer = converted(prepared)
     while waiting:
         path = _next(made, waiting, batches)
         place = waiting.pop(path)
         given, wanted = _samples(place, made, before, batches, setting)
-        _settle(place, given, wanted, setting)
+        _settle(_Layer(place, limits(integer.get_submodule(path)), given, wanted), setting)
     return made
 
 
@@ -241,43 +249,49 @@ class _Grid:
         return made.astype(np.float32)
 
 
-def _settle(place: Place, given: Array, wanted: Array, setting: _Setting) -> None:
+class _Layer(NamedTuple):
+    """One layer with its samples: what it is given, what it is to compute, and what its codes can stand for."""
+
+    place: Place
+    limits: tuple[float, float]
+    given: Array
+    wanted: Array
+
+    def cut(self, y: Any) -> Any:
+        """Return what of an output goes on."""
+        return y.clamp(*self.limits)
+
+    def computed(self, weight: Any, x: Array) -> Any:
+        """Return what goes on with another weight."""
+        return self.cut(functional_call(self.place.layer, {"weight": weight}, (new(x),)))
+
+    def error(self, weight: Array, batch: int) -> float:
+        """Return the squared error of what goes on over all samples."""
+        total = 0.0
+        with dispatch.no_grad():
+            for at in range(0, len(self.given), batch):
+                found = _numbers(self.computed(new(weight), self.given[at : at + batch]))
+                target = _numbers(self.cut(new(self.wanted[at : at + batch])))
+                total += float(np.sum((found.astype(np.float64) - target) ** 2))
+        return total
+
+
+def _settle(one: _Layer, setting: _Setting) -> None:
     """Find the rounding of one layer, and leave its weight on the grid of codes."""
-    layer = place.layer
+    layer, observer = one.place.layer, one.place.observer
     weight = np.asarray(layer.weight.detach().payload)
-    observer = place.observer
     observer.reset()
     observer(layer.weight.detach())
     settled = SettledObserver(observer)
     grid = _Grid(weight, settled)
-    up = _learned(place, grid, given, wanted, setting)
-    choices = [grid.near(weight), grid.value(up)]
-    errors = [_error(place, choice, given, wanted, setting.batch) for choice in choices]
+    choices = [grid.near(weight), grid.value(_learned(one, grid, setting))]
+    errors = [one.error(choice, setting.batch) for choice in choices]
     with dispatch.no_grad():
         layer.weight.payload = choices[int(errors[1] < errors[0])]
-    place.module.weight_post_process = settled
+    one.place.module.weight_post_process = settled
 
 
-def _rectified(place: Place, y: Any) -> Any:
-    return y.relu() if is_fused(place.module) else y
-
-
-def _computed(place: Place, weight: Any, x: Array) -> Any:
-    return _rectified(place, functional_call(place.layer, {"weight": weight}, (new(x),)))
-
-
-def _error(place: Place, weight: Array, given: Array, wanted: Array, batch: int) -> float:
-    """Return the squared error of the layer's output over all samples."""
-    total = 0.0
-    with dispatch.no_grad():
-        for at in range(0, len(given), batch):
-            found = _numbers(_computed(place, new(weight), given[at : at + batch]))
-            target = _numbers(_rectified(place, new(wanted[at : at + batch])))
-            total += float(np.sum((found.astype(np.float64) - target) ** 2))
-    return total
-
-
-def _learned(place: Place, grid: _Grid, given: Array, wanted: Array, setting: _Setting) -> Array:
+def _learned(one: _Layer, grid: _Grid, setting: _Setting) -> Array:
     """Return 1 where a weight goes to the upper code, and 0 where it goes to the lower, by gradient descent."""
     # The start: h(V) is the rest itself, so that the soft weight is the weight.
     share = (grid.rest - _LOW) / (_HIGH - _LOW)
@@ -288,11 +302,11 @@ def _learned(place: Place, grid: _Grid, given: Array, wanted: Array, setting: _S
     stream = Generator(setting.seed).numpy
     warm = int(_WARM * setting.steps)
     for step in range(setting.steps):
-        drawn = stream.integers(0, len(given), min(setting.batch, len(given)))
+        drawn = stream.integers(0, len(one.given), min(setting.batch, len(one.given)))
         up = (chosen.sigmoid() * (_HIGH - _LOW) + _LOW).clamp(0, 1)
         soft = (floor + up).maximum(least).minimum(most) * scale
-        target = _rectified(place, new(wanted[drawn]))
-        loss = ((_computed(place, soft, given[drawn]) - target) ** 2).sum() / len(drawn)
+        target = one.cut(new(one.wanted[drawn]))
+        loss = ((one.computed(soft, one.given[drawn]) - target) ** 2).sum() / len(drawn)
         if step >= warm:
             # From 20 to 2 along half a cosine, as the authors do it.
             done = (step - warm) / max(1, setting.steps - warm)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,14 +16,19 @@ from workbench.nn import functional as F
 from workbench.ops.quantized.quantize import DEQUANTIZE
 from workbench.quantization import quantized
 from workbench.quantization.batches import Batch, batches_of
-from workbench.quantization.convert import convert
 from workbench.quantization.given import require_own
 from workbench.quantization.graph_mode.fusion import require_use
-from workbench.quantization.graph_mode.observing import is_prepared as is_prepared_graph
 from workbench.quantization.intrinsic.modules import weighted_layer
 from workbench.quantization.mappings import WEIGHTED
-from workbench.quantization.quantize_fx import convert_fx, float_graph
-from workbench.quantization.tuning.places import is_prepared, paused, require_prepared, watching
+from workbench.quantization.quantize_fx import float_graph
+from workbench.quantization.tuning.places import (
+    converted,
+    is_prepared,
+    limits,
+    paused,
+    require_prepared,
+    watching,
+)
 from workbench.quantization.workflow import fuse_automatically
 
 __all__ = ["correct_bias"]
@@ -46,16 +50,19 @@ _INTEGER = (
 def correct_bias(model: Module, float_model: Module, data: Any) -> Any:
     """Return a copy of a quantized `model` whose layers have the mean outputs of `float_model`, channel by channel.
 
-    b'[o] = b[o] - mean(W̃·x̃ - W·x)[o], before a rectifier: x and x̃ are what the layer is given in the two models, W̃ is
-    the weight as codes stand for it. Layers are corrected in their order, each with those before it corrected. `model`
-    is prepared and calibrated, or converted, by layers (`prepare`, `convert`, `quantize`) or as a graph (`prepare_fx`,
-    `convert_fx`); what is prepared is measured as it would be converted. `float_model` is the model before, fused or
-    not; `data` gives batches, of which labels are left aside. A layer without a bias gets one.
+    b'[o] = b[o] - Σ(c(W̃·x̃) - c(W·x))[o] / n[o]: x and x̃ are what the layer is given in the two models, W̃ is the weight
+    as codes stand for it, c cuts off what the layer's codes and its rectifier cut off, and n counts the places where
+    one of the two is not cut off: what lies far below a ReLU or above a ReLU6 says nothing about what goes on. Layers
+    are corrected in their order, each with those before it corrected. `model` is prepared and calibrated, or
+    converted, by layers (`prepare`, `convert`, `quantize`) or as a graph (`prepare_fx`, `convert_fx`); what is prepared
+    is measured as it would be converted. `float_model` is the model before, fused or not; `data` gives batches, of
+    which labels are left aside. A layer without a bias gets one.
 
     Raises `QuantizationError` for a model in training, for one that has no integer layer, where the two have no layer
-    in common, without data, and for NaN or infinite values.
+    in common, without data, for layers that are called more often in one of them, and for NaN or infinite values.
 
-    M. Nagel and others, *Data-free quantization through weight equalization and bias correction*, 2019, section 4.2.
+    Where nothing is cut off this is the mean of M. Nagel and others, *Data-free quantization through weight
+    equalization and bias correction*, 2019, section 4.2.
 
     >>> import workbench as wb
     >>> model, x = wb.nn.Sequential(wb.nn.Linear(8, 4), wb.nn.ReLU(), wb.nn.Linear(4, 2)).eval(), wb.rand(64, 8)
@@ -72,13 +79,10 @@ def correct_bias(model: Module, float_model: Module, data: Any) -> Any:
     if prepared:
         require_prepared(made, "correct_bias")
     by_graph = isinstance(made, GraphModule)
-    integer = _converted(made) if prepared else made
+    integer = converted(made) if prepared else made
+    joined = float_graph if by_graph else fuse_automatically
     with dispatch.no_grad():
-        before = (
-            float_graph(float_model, *batches[0].arguments)
-            if by_graph
-            else fuse_automatically(float_model, *batches[0].arguments)
-        )
+        before = joined(float_model, *batches[0].arguments)
     pairs = _pairs(integer, before)
     if prepared:
         require_own(
@@ -92,17 +96,12 @@ def correct_bias(model: Module, float_model: Module, data: Any) -> Any:
             "what is taken off for one layer would be taken off the other's. Give each a bias of its own before it is "
             "prepared, layer.bias = nn.Parameter(layer.bias.detach().clone())",
         )
-    wanted = _means({path: weighted_layer(layer) for path, (_, layer) in pairs.items()}, before, batches)
-    for path, (layer, _) in pairs.items():
-        found = _means({path: layer}, integer, batches, _computed)
-        _add(layer, wanted[path] - found[path])
+    for path, (layer, own) in pairs.items():
+        change = _change(_Pair(path, layer, weighted_layer(own)), integer, before, batches)
+        _add(layer, change)
         if prepared:
-            _add(weighted_layer(made.get_submodule(path)), wanted[path] - found[path])
+            _add(weighted_layer(made.get_submodule(path)), change)
     return made
-
-
-def _converted(prepared: Any) -> Any:
-    return convert_fx(prepared) if is_prepared_graph(prepared) else convert(prepared, remove_qconfig=False)
 
 
 def _pairs(integer: Any, before: Any) -> dict[str, tuple[Any, Any]]:
@@ -127,7 +126,54 @@ def _pairs(integer: Any, before: Any) -> dict[str, tuple[Any, Any]]:
     return found
 
 
-def _computed(layer: Any, arguments: tuple[Any, ...], output: Any) -> Any:
+class _Pair(NamedTuple):
+    """A layer in both models."""
+
+    path: str
+    layer: Any
+    own: Any
+
+
+def _change(pair: _Pair, integer: Any, before: Any, batches: list[Batch]) -> Array:
+    """Return what is to be added to each channel's bias: the mean of what is missing, where it is not cut off."""
+    low, high = limits(pair.layer)
+    missing: Array = np.zeros(1)
+    count: Array = np.zeros(1)
+    calls = 0
+    found: list[Array] = []
+    wanted: list[Array] = []
+    watched = {
+        pair.layer: lambda layer, arguments, output: found.append(_rows(layer, _computed(layer, arguments))),
+        pair.own: lambda layer, arguments, output: wanted.append(_rows(layer, output)),
+    }
+    with paused(), watching(watched):
+        for batch in batches:
+            integer(*batch.arguments)
+            before(*batch.arguments)
+            if len(found) != len(wanted):
+                raise QuantizationError(
+                    f"{pair.path} was called {len(found)} times in codes, and {len(wanted)} times in floating point: "
+                    "what codes change cannot be told where another way is taken. Give data on which both go the same"
+                )
+            calls += len(found)
+            for x, y in zip(found, wanted, strict=True):
+                if not (np.isfinite(x).all() and np.isfinite(y).all()):
+                    raise QuantizationError(
+                        f"{pair.path} computes NaN or infinite values: there is no mean to correct by"
+                    )
+                passing = ((x > low) & (x < high)) | ((y > low) & (y < high))
+                missing = missing + (np.clip(y, low, high) - np.clip(x, low, high)).sum(1)
+                count = count + passing.sum(1)
+            found.clear()
+            wanted.clear()
+    if not calls:
+        raise QuantizationError(
+            f"{pair.path} was never called: the data must reach every layer that is corrected"
+        )
+    return missing / np.maximum(count, 1)
+
+
+def _computed(layer: Any, arguments: tuple[Any, ...]) -> Any:
     """Return what an integer layer computes before it is rectified and rounded."""
     x, weight = DEQUANTIZE(arguments[0]), DEQUANTIZE(layer.weight)
     bias = layer.bias
@@ -137,42 +183,9 @@ def _computed(layer: Any, arguments: tuple[Any, ...], output: Any) -> Any:
     return getattr(F, layer.function)(x, weight, bias, **geometry)
 
 
-def _output(layer: Any, arguments: tuple[Any, ...], output: Any) -> Any:
-    return output
-
-
-def _means(
-    layers: dict[str, Any], model: Any, batches: list[Batch], value: Callable[..., Any] = _output
-) -> dict[str, Array]:
-    """Return the mean of each channel of what layers compute, over all batches."""
-    sums: dict[str, Array] = {}
-    counts: dict[str, int] = {}
-
-    def hook(path: str) -> Callable[..., None]:
-        def add(layer: Any, arguments: tuple[Any, ...], output: Any) -> None:
-            rows = _rows(layer, np.asarray(value(layer, arguments, output).detach().payload))
-            sums[path] = sums.get(path, 0.0) + rows.sum(1)
-            counts[path] = counts.get(path, 0) + rows.shape[1]
-
-        return add
-
-    with paused(), watching({layer: hook(path) for path, layer in layers.items()}):
-        for batch in batches:
-            model(*batch.arguments)
-    missed = [path for path in layers if not counts.get(path)]
-    if missed:
-        raise QuantizationError(
-            f"{', '.join(missed)} was never called: the data must reach every layer that is corrected"
-        )
-    found = {path: total / counts[path] for path, total in sums.items()}
-    for path, mean in found.items():
-        if not np.isfinite(mean).all():
-            raise QuantizationError(f"{path} computes NaN or infinite values: there is no mean to correct by")
-    return found
-
-
-def _rows(layer: Any, values: Array) -> Array:
+def _rows(layer: Any, output: Any) -> Array:
     """Return values as [channels, the rest]: those of linear layers lie in the last dim, others' before the places."""
+    values = np.asarray(output.detach().payload)
     axis = -1 if hasattr(layer, "out_features") else -1 - len(layer.kernel_size)
     return np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1).astype(np.float64)
 
