@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.dtypes import dtype_of
 from workbench.base.errors import DimensionError, QuantizationError
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core import dispatch
@@ -57,7 +58,8 @@ def sqnr(signal: Any, approximation: Any) -> float:
 def float_results(output: Any) -> Iterator[Value]:
     """Yield the tensors of floating point, or codes, of a model's result: of dicts, tuples and lists in their order."""
     if isinstance(output, Value):
-        if _numbers(output).dtype.kind == "f":
+        dtype = dtype_of(output.payload)
+        if dtype.is_floating_point or dtype.is_quantized:
             yield output
     elif isinstance(output, dict | tuple | list):
         for one in output.values() if isinstance(output, dict) else output:
@@ -68,11 +70,14 @@ _NO_RESULT = "the model's result has no floating point values to compare: it is 
 
 
 def together(output: Any) -> Any:
-    """Return all floating point values of a model's result in one row, codes as what they stand for."""
+    """Return all floating point values of a model's result in one row, codes as what they stand for.
+
+    Those of 16 and of 8 bits are float32 there: several kinds of them have no type in common.
+    """
     found = [_numbers(one).ravel() for one in float_results(output)]
     if not found:
         raise QuantizationError(_NO_RESULT.format(type(output).__name__))
-    return np.concatenate(found)
+    return np.concatenate([one.astype(np.float32) if one.itemsize < 4 else one for one in found])
 
 
 def first_result(output: Any) -> Any:

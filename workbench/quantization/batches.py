@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.base.dims import near_miss
+from workbench.base.dtypes import dtype_of
 from workbench.base.errors import DimensionError, QuantizationError
 from workbench.core.value import Value
 
@@ -111,8 +112,8 @@ def _checked(place: int, batch: Any, model: Any) -> Batch:
         )
     made = Batch(_arguments(inputs, model), labels)
     for given in made.arguments:
-        values = np.asarray(given.payload)
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
+        values = given.payload
+        if dtype_of(values).is_floating_point and not np.isfinite(values).all():
             wrong = int(values.size - np.isfinite(values).sum())
             raise QuantizationError(
                 f"batch {place} has {wrong:,} NaN or infinite values: nothing that they reach can be compared. Leave "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.base.dtypes import qint8, quint8
@@ -137,6 +137,9 @@ def plan(said: dict[Node, Statement], configs: dict[Node, Any]) -> Plan:
     for node, own in said.items():
         if (own.way in ("layer", "computed", "custom") and node in wanted) or own.border:
             made.coded.add(node)
+        if own.way == "layer" and node in wanted and not own.floating:
+            # Its codes are of float32, whatever it computes in today: what converts it says so.
+            made.said[node] = replace(own, floating=True)
     _reach_moves(made, wanted)
     _part_fixed(made)
     _join_clamps(made)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from workbench.base.dtypes import quint8
+from workbench.base.dtypes import DType, dtype_of, float32, quint8
 from workbench.base.errors import DTypeError, QuantizationError
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core import dispatch
 from workbench.core.absent import Absent
-from workbench.core.op import Op
+from workbench.core.op import Op, ops
 from workbench.core.stack import interpreting
 from workbench.core.value import Value
 from workbench.fx import GraphModule, Interpreter, Node
@@ -75,9 +73,10 @@ class _Listed:
 class _Run(Interpreter):
     """Runs a graph and keeps what each node called and gave."""
 
-    def __init__(self, module: GraphModule) -> None:
+    def __init__(self, module: GraphModule, inputs: tuple[Any, ...]) -> None:
         super().__init__(module)
         self.said: dict[Node, Statement] = {}
+        self._numbers = _type_of_numbers(module, inputs)
         self._several: set[Node] = set()
 
     def run_node(self, n: Node) -> Any:
@@ -101,7 +100,7 @@ class _Run(Interpreter):
 
     def _statement(self, node: Node, ops: list[Op], result: Any) -> Statement:
         names = tuple(op.name for op in ops)
-        floating, single = _is_floating(result), isinstance(result, Value)
+        floating, single = self._is_floating(result), isinstance(result, Value)
         if node.op in ("placeholder", "get_attr", "output"):
             return Statement("float", floating=floating and node.op != "output")
         # A size or a shape is the same of codes.
@@ -110,7 +109,7 @@ class _Run(Interpreter):
         if CUSTOM in node.meta:
             return Statement("custom" if node.meta[CUSTOM] != "DYNAMIC" else "float", "own", names, floating)
         if node.op == "call_module" and type(self.submodules[str(node.target)]) in WEIGHTED:
-            return Statement("layer", "weighted", names)
+            return Statement("layer", "weighted", names, floating)
         if not floating:
             return Statement("float", ops=names, floating=False)
         travels = _together(ops)
@@ -129,7 +128,7 @@ class _Run(Interpreter):
     def _takes_codes(self, node: Node) -> bool:
         """Call a node with codes: what it does between its ops may ask for types that codes are not."""
         args, kwargs = self.fetch_args_kwargs_from_env(node)
-        args, kwargs = map_aggregate(args, _coded), map_aggregate(kwargs, _coded)
+        args, kwargs = map_aggregate(args, self._coded), map_aggregate(kwargs, self._coded)
         try:
             result = getattr(self, node.op)(node.target, args, kwargs)
         except (DTypeError, QuantizationError):
@@ -137,12 +136,32 @@ class _Run(Interpreter):
         several = result if isinstance(result, tuple | list) else (result,)
         return all(isinstance(one, Value) and isinstance(one.payload, QuantizedArray) for one in several)
 
+    def _coded(self, one: Any) -> Any:
+        """A floating point tensor as codes under some scale."""
+        if not self._is_floating(one) or not isinstance(one, Value):
+            return one
+        values = ops.to(one, dtype=float32.numpy)
+        return QUANTIZE_PER_TENSOR(values, scale=0.1, zero_point=0, qmin=0, qmax=255, dtype=quint8)
 
-def _coded(one: Any) -> Any:
-    """A floating point tensor as codes under some scale."""
-    if not isinstance(one, Value) or getattr(one.payload, "dtype", None) != np.float32:
-        return one
-    return QUANTIZE_PER_TENSOR(one, scale=0.1, zero_point=0, qmin=0, qmax=255, dtype=quint8)
+    def _is_floating(self, result: Any) -> bool:
+        """Say whether codes can stand for a value, or for several: what has another type on purpose keeps it."""
+        if isinstance(result, tuple | list):
+            return bool(result) and all(self._is_floating(one) for one in result)
+        return isinstance(result, Value) and dtype_of(result.payload) is self._numbers
+
+
+def _type_of_numbers(module: GraphModule, inputs: tuple[Any, ...]) -> DType:
+    """Return the floating point type that a model computes in: that of its parameters, or where none are of its inputs.
+
+    Codes stand for float32. A model may be watched in another type, and be made float32 before it is converted; one
+    that has several types computes with values of the others where it says so.
+    """
+    given: list[Any] = [*module.parameters()]
+    if not given:
+        map_aggregate(inputs, lambda one: given.append(one) if isinstance(one, Value) else None)
+    found = {dtype_of(one.payload) for one in given}
+    numbers = [one for one in found if one.is_floating_point]
+    return numbers[0] if len(numbers) == 1 else float32
 
 
 def _together(ops: list[Op]) -> str | None:
@@ -163,15 +182,9 @@ def _takes_values(node: Node, said: dict[Node, Statement]) -> bool:
     return any(said[one].floating for one in node.all_input_nodes if one in said and one.op != "get_attr")
 
 
-def _is_floating(result: Any) -> bool:
-    if isinstance(result, tuple | list):
-        return bool(result) and all(_is_floating(one) for one in result)
-    return isinstance(result, Value) and getattr(result.payload, "dtype", np.dtype(bool)).kind == "f"
-
-
 def statements(module: GraphModule, inputs: tuple[Any, ...]) -> dict[Node, Statement]:
     """Return what each node of a graph does to codes, found by running it once on `inputs`."""
-    run = _Run(module)
+    run = _Run(module, inputs)
     training = module.training
     # Statistics of batches are not to move by this.
     module.eval()

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.base.number_format import byte_figure
 from workbench.core.op import ops
+from workbench.core.quantization import Quantization
 from workbench.fx import Node
 from workbench.quantization.graph_mode.layers import held
 from workbench.quantization.mappings import TABLES, WEIGHTED, get_default_dynamic_quant_module_mappings
@@ -53,11 +54,16 @@ def _bytes(simulated: Simulated, node: Node) -> int:
     """Return the bytes of the weights that a node multiplies with: matrices, and what has more dims."""
     if node.op == "call_module":
         weights: Any = simulated.module.get_submodule(str(node.target)).parameters()
-    elif any(getattr(ops, name).quantized.travels == "weighted" for name in simulated.said[node].ops):
+    elif any(_is_weighted(name) for name in simulated.said[node].ops):
         weights = (held(simulated.module, one) for one in node.all_input_nodes)
     else:
         weights = ()
     return sum(int(one.payload.nbytes) for one in weights if one is not None and one.ndim > 1)
+
+
+def _is_weighted(name: str) -> bool:
+    stated = getattr(ops, name).quantized
+    return isinstance(stated, Quantization) and stated.travels == "weighted"
 
 
 def _why(node: Node, name: str, layer: Any) -> tuple[str, str]:
