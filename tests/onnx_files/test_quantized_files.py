@@ -218,6 +218,38 @@ def test_numbers_beside_codes() -> None:
     assert np.abs(found.numpy() - model(x).numpy()).max() <= 2.002 * step_of(model, x)
 
 
+class Joins(nn.Module):
+    """Codes of two scales side by side."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.quant, self.dequant = quantization.QuantStub(), quantization.DeQuantStub()
+        self.layer, self.join = nn.Conv2d(3, 4, 1), wb.ao.nn.quantized.FloatFunctional()
+
+    def forward(self, x: Any) -> Any:
+        x = self.quant(x)
+        return self.dequant(self.join.cat([x, self.layer(x)], 1))
+
+
+@pytest.mark.parametrize("limits", [(0, 127), (30, 90)])
+def test_joined_codes_are_brought_to_one_scale(limits: tuple[int, int]) -> None:
+    x = wb.randn(2, 3, 5, 4)
+    model = by_layers(Joins(), x)
+    join = model.get_submodule("join")
+    join.quant_min, join.quant_max = limits
+    counts = []
+    for scale in (float(model.get_submodule("quant").scale), 0.07):
+        join.scale.fill_(scale)
+        data = saved(model, x)
+        counts.append(operators(data)["QuantizeLinear"])
+        found, expected = wb.onnx.load(data)(x).detach().numpy(), model(x).numpy()
+        # A bias is rounded in a file.
+        assert np.abs(found - expected).max() <= 1.001 * scale
+        assert (np.abs(found - expected) < 1e-6).mean() > 0.95
+    # What has the scale already is no number in between.
+    assert counts[0] == counts[1] - 1
+
+
 # ------------------------------------------------------------------------------------------- refusals
 
 

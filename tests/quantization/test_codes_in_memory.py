@@ -103,3 +103,35 @@ def test_a_function_between_layers_joins_codes_within_its_limits(limits: tuple[i
     # A number in floating point beside them is rounded once.
     mixed = made.cat([parts[0], NUMBERS], dim=0)
     assert mixed.is_quantized and mixed.shape == (4, 5, 9, 7)
+
+
+def join_of_functions(x: Any) -> Any:
+    parts = [wb.quantize_per_tensor(x, scale, 101, wb.quint8) for scale in (0.07, 0.11)]
+    return QF.cat(parts, 1, 0.07, 101).dequantize()
+
+
+def join_of_a_module(x: Any) -> Any:
+    made = QFunctional()
+    made.scale.fill_(0.07)
+    made.zero_point.fill_(101)
+    made.quant_min, made.quant_max = 20, 127
+    return made.cat([wb.quantize_per_tensor(x, scale, 101, wb.quint8) for scale in (0.07, 0.2)]).dequantize()
+
+
+def leaky_as_its_input(x: Any) -> Any:
+    return QF.leaky_relu(wb.quantize_per_tensor(x, 0.07, 101, wb.quint8), 0.2).dequantize()
+
+
+@pytest.mark.parametrize("function", [join_of_functions, join_of_a_module, leaky_as_its_input])
+def test_what_codes_have_is_not_asked_in_a_trace(function: Any) -> None:
+    expected = function(NUMBERS).numpy()
+    np.testing.assert_array_equal(wb.graph.trace(function, NUMBERS)(NUMBERS).numpy(), expected)
+    np.testing.assert_array_equal(wb.compile(function)(NUMBERS).numpy(), expected)
+
+
+def test_a_scale_that_is_asked_in_a_trace_is_refused() -> None:
+    def asks(x: Any) -> Any:
+        return wb.quantize_per_tensor(x, 0.07, 101, wb.quint8).q_scale()
+
+    with pytest.raises(wb.QuantizationError, match=r"q_scale: which scale .* as in a trace; ask before it"):
+        wb.graph.trace(asks, NUMBERS)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.base.dims import dim_index
+from workbench.core.op import ops
 from workbench.core.typing import Tensor
 from workbench.core.value import dims_of
 from workbench.ops.nn.activation.pointwise import elu as float_elu
@@ -54,6 +55,10 @@ def leaky_relu(
     zero_point: int | None = None,
 ) -> Tensor:
     """Return x, or negative_slope·x where that is negative; coded as the input where nothing is given."""
+    if scale is None and zero_point is None:
+        check_codes("quantized leaky_relu", input)
+        found: Tensor = ops.leaky_relu(input, slope=float(negative_slope))
+        return found
     own = (
         input.q_scale() if scale is None else scale,
         input.q_zero_point() if zero_point is None else zero_point,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.base.quantized_array import code_range
+from workbench.base.quantized_array import QuantizedArray, code_range
 from workbench.core.op import ops
 from workbench.core.typing import Dim, Tensor
 from workbench.ops.quantized.convolution import check_codes
@@ -14,7 +14,7 @@ from workbench.ops.shape.join import cat as joined
 
 __all__ = [
     "add", "add_relu", "add_scalar", "add_scalar_relu", "cat", "coded", "matmul", "mul", "mul_relu", "mul_scalar",
-    "mul_scalar_relu",
+    "mul_scalar_relu", "recoded",
 ]  # fmt: skip
 
 
@@ -25,6 +25,23 @@ def coded(name: str, operands: Sequence[Any], scale: float, zero_point: int, **p
     found: Tensor = getattr(ops, f"quantized_{name}")(
         *operands, scale=float(scale), zero_point=int(zero_point), qmin=low, qmax=high, **params
     )
+    return found
+
+
+def recoded(codes: Tensor, *, scale: float, zero_point: int, qmin: int, qmax: int) -> Tensor:
+    """Return codes under this scale and within these limits: those that have them already as they are.
+
+    What codes have is known where there are some: in a trace they are written anew, which leaves the same ones.
+    """
+    held = codes.payload
+    if (
+        isinstance(held, QuantizedArray)
+        and held.per_tensor
+        and (float(held.scale), int(held.zero_point), *code_range(held.dtype))
+        == (scale, zero_point, qmin, qmax)
+    ):
+        return codes
+    found: Tensor = ops.quantized_clone(codes, scale=scale, zero_point=zero_point, qmin=qmin, qmax=qmax)
     return found
 
 
@@ -117,12 +134,11 @@ def cat(qxs: Sequence[Tensor], dim: Dim, scale: float, zero_point: int) -> Tenso
     if not qxs:
         raise ValueError("quantized cat: expected a non-empty list of tensors")
     dtype = qxs[0].dtype
-    alike = []
     for one in qxs:
         check_codes("quantized cat", one, dtype if one.is_quantized else one.dtype)
-        same = (one.q_scale(), one.q_zero_point(), one.dtype) == (scale, zero_point, dtype)
-        alike.append(one if same else coded("clone", (one,), scale, zero_point))
-    return joined(alike, dim)
+    low, high = code_range(dtype)
+    told: dict[str, Any] = {"scale": float(scale), "zero_point": int(zero_point), "qmin": low, "qmax": high}
+    return joined([recoded(one, **told) for one in qxs], dim)
 
 
 def matmul(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:

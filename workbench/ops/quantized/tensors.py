@@ -43,6 +43,11 @@ def int_repr(input: Tensor) -> Tensor:
 def _payload(input: Any, what: str, per_channel: bool | None = None) -> QuantizedArray:
     payload = input.payload
     if not isinstance(payload, QuantizedArray):
+        if getattr(payload.dtype, "quantized", False):
+            raise QuantizationError(
+                f"{what}: which scale codes have is not known of a value without an array, as in a trace; "
+                "ask before it, and give the number"
+            )
         raise QuantizationError(
             f"{what} is asked of a quantized tensor, and this one is {as_dtype(payload.dtype).name}"
         )

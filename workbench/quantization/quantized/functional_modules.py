@@ -7,9 +7,9 @@ from typing import Any
 
 from workbench.base.dtypes import float32, quint8
 from workbench.base.errors import QuantizationError
-from workbench.base.quantized_array import code_range
 from workbench.core.op import ops
 from workbench.nn import functional
+from workbench.ops.quantized.arithmetic import recoded
 from workbench.ops.quantized.quantize import DEQUANTIZE, QUANTIZE_PER_TENSOR
 from workbench.ops.quantized.scalars import QUANTIZED_ADD_SCALAR, QUANTIZED_MUL_SCALAR
 from workbench.ops.shape.join import cat
@@ -86,13 +86,6 @@ class QFunctional(QuantizedModule):
             return self._codes(_on_numbers(name, numbers, **settings))
         return getattr(ops, f"quantized_{name}")(x, y, **self._output(), **settings)
 
-    def _recoded(self, codes: Any) -> Any:
-        """Return codes under the scale and within the limits of the result."""
-        told, (low, high) = self._output(), code_range(self.dtype)
-        own = {"scale": codes.q_scale(), "zero_point": codes.q_zero_point(), "qmin": low, "qmax": high}
-        served: Any = ops.quantized_clone
-        return codes if own == told else served(codes, **told)
-
     def add(self, x: Any, y: Any) -> Any:
         """Return x + y."""
         return self._combined("add", x, y, relu=False)
@@ -114,7 +107,7 @@ class QFunctional(QuantizedModule):
     def cat(self, x: Sequence[Any], dim: int = 0) -> Any:
         """Return tensors joined along `dim`."""
         if x and all(_is_codes(one) and one.dtype is self.dtype for one in x):
-            return cat([self._recoded(one) for one in x], dim=dim)
+            return cat([recoded(one, **self._output()) for one in x], dim=dim)
         return self._codes(cat(self._numbers(*x), dim=dim))
 
     def add_relu(self, x: Any, y: Any) -> Any:

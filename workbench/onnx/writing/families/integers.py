@@ -97,6 +97,18 @@ def _max_pool(call: Any) -> Any:
     )  # fmt: skip
 
 
+@written("quantized_clone", codes=True)
+def _recoded(call: Any) -> Any:
+    """Write codes under another scale; those that have it already are only cut."""
+    held, params = call.codes(0), call.params
+    own = Codes(params["scale"], params["zero_point"], dtype_of(call.node.outputs[0].tensor))
+    if held != own:
+        return _coded(call, held.dequantized(call, call.raw(0)))
+    call.stands_for(own)
+    found = own.cut(call, call.raw(0), params["qmin"], params["qmax"])
+    return call("Identity", found) if found == call.raw(0) else found
+
+
 # ---------------------------------------------------------------------------- tables in codes
 
 
