@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.peers.saturation import weight_observer
 from workbench import quantization
 
 torch = pytest.importorskip("torch")
@@ -100,7 +101,7 @@ def mapping(library: Any, reduce_range: bool = True) -> Any:
     return q.QConfigMapping().set_global(
         q.QConfig(
             activation=q.MinMaxObserver.with_args(reduce_range=reduce_range),
-            weight=q.default_per_channel_weight_observer,
+            weight=q.default_per_channel_weight_observer if reduce_range else weight_observer(library),
         )
     )
 
@@ -242,7 +243,7 @@ def test_sums_and_products_between_layers_are_the_codes_of_pytorch() -> None:
         library.backends.quantized.engine = "onednn"
         fx = __import__(f"{library.__name__}.ao.quantization.quantize_fx", fromlist=["prepare_fx"])
         try:
-            # All eight bits, in which codes end where those of PyTorch do.
+            # All eight bits of values, in which codes end where those of PyTorch do.
             prepared = fx.prepare_fx(model, mapping(library, False), (given(library, DATA[0]),))
             with library.no_grad():
                 prepared(given(library, DATA[0]))

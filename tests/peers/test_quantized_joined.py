@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.peers.saturation import weight_observer
 
 torch = pytest.importorskip("torch")
 with warnings.catch_warnings():
@@ -64,7 +65,7 @@ def converted(library: Any, kind: str, state: Any = None) -> Any:
     model = Net().eval()
     if state is not None:
         model.load_state_dict(state)
-    model.qconfig = q.QConfig(q.MinMaxObserver.with_args(), q.default_per_channel_weight_observer)
+    model.qconfig = q.QConfig(q.MinMaxObserver.with_args(), weight_observer(library))
     prepared = q.prepare(model)
     prepared(*map(library.tensor, arrays(kind, 1)))
     own = {getattr(library.ao.nn.intrinsic, kind): getattr(library.ao.nn.intrinsic.quantized, kind)}
@@ -73,8 +74,6 @@ def converted(library: Any, kind: str, state: Any = None) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_codes_and_states_are_the_same(kind: str) -> None:
-    if not torch.cpu._is_vnni_supported():
-        pytest.skip("without VNNI PyTorch adds products of eight bits in pairs of sixteen, which saturate")
     wb.backends.quantized.engine = torch.backends.quantized.engine = "onednn"
     torch.manual_seed(0)
     floats, theirs = converted(torch, kind)

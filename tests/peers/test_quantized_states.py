@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.peers.saturation import LIMITS, weight_observer
 from tests.quantization.states import converted, network
 
 torch = pytest.importorskip("torch")
@@ -37,7 +38,7 @@ def image(count: int = 8) -> Any:
 
 
 def static(library: Any) -> Any:
-    return converted(library, given(library, image()))
+    return converted(library, given(library, image()), weight_observer(library))
 
 
 def trained(library: Any) -> Any:
@@ -46,7 +47,7 @@ def trained(library: Any) -> Any:
     full = {"quant_min": 0, "quant_max": 255}
     model.qconfig = q.QConfig(
         q.FakeQuantize.with_args(observer=q.MovingAverageMinMaxObserver, **full),
-        q.default_per_channel_weight_fake_quant,
+        q.default_per_channel_weight_fake_quant.with_args(**LIMITS),
     )
     return q.prepare_qat(model)
 
@@ -60,7 +61,7 @@ def fixed(library: Any) -> Any:
     )  # fmt: skip
     model.train().qconfig = q.QConfig(
         q.FakeQuantize.with_args(observer=q.MovingAverageMinMaxObserver, quant_min=0, quant_max=255),
-        q.default_per_channel_weight_fake_quant,
+        q.default_per_channel_weight_fake_quant.with_args(**LIMITS),
     )
     return q.prepare_qat(model)
 
@@ -92,7 +93,7 @@ def reflected(library: Any) -> Any:
         q.QuantStub(), nn.Conv2d(2, 4, (3, 2), padding=(2, 1), padding_mode="reflect"), nn.ReLU(), nn.Flatten(2),
         nn.Conv1d(4, 3, 5, 2, 3, groups=1, padding_mode="reflect", bias=False), q.DeQuantStub(),
     ).eval()  # fmt: skip
-    model.qconfig = q.QConfig(q.MinMaxObserver.with_args(), q.default_per_channel_weight_observer)
+    model.qconfig = q.QConfig(q.MinMaxObserver.with_args(), weight_observer(library))
     prepared = q.prepare(q.fuse_modules(model, [["1", "2"]]))
     prepared(given(library, planes()))
     return q.convert(prepared)
@@ -106,7 +107,7 @@ def norms(library: Any) -> Any:
         nn.InstanceNorm2d(4, affine=True), nn.LeakyReLU(0.3), nn.GroupNorm(2, 4), q.DeQuantStub(),
     )  # fmt: skip
     model(given(library, planes()))
-    model.eval().qconfig = q.QConfig(q.MinMaxObserver.with_args(), q.default_per_channel_weight_observer)
+    model.eval().qconfig = q.QConfig(q.MinMaxObserver.with_args(), weight_observer(library))
     prepared = q.prepare(q.fuse_modules(model, [["2", "3"]]))
     prepared(given(library, planes()))
     return q.convert(prepared)
@@ -156,8 +157,6 @@ def answers(mine: Any, theirs: Any, x: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("way", ["in", "out"])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_converted_model_answers_the_same(name: str, way: str) -> None:
-    if name not in ("dynamic", "embedding") and not torch.cpu._is_vnni_supported():
-        pytest.skip("without VNNI PyTorch adds products of eight bits in pairs of sixteen, which saturate")
     make, inputs = MODELS[name]
     torch.manual_seed(0)
     wb.manual_seed(0)

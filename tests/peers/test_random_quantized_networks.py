@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.peers.saturation import weight_observer
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.value import new
 
@@ -24,10 +25,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.skipif(
-        not torch.cpu._is_vnni_supported(),
-        reason="without VNNI PyTorch adds products of eight bits in pairs of sixteen, which saturate",
-    ),
 ]
 
 Sizes = tuple[int, ...]
@@ -174,7 +171,7 @@ def converted(t: Any, model: Any, kinds: list[str], x: Any) -> Any:
     ]
     groups += [[f"steps.{i}.1", f"steps.{i}.2"] for i, kind in enumerate(kinds) if kind == "linear"]
     model = q.fuse_modules(model, groups)
-    model.qconfig = q.QConfig(q.MinMaxObserver.with_args(), q.default_per_channel_weight_observer)
+    model.qconfig = q.QConfig(q.MinMaxObserver.with_args(), weight_observer(t))
     prepared = q.prepare(model)
     with t.no_grad():
         prepared(x)

@@ -35,11 +35,12 @@ def network(t: Any) -> Any:
     return Net()
 
 
-def converted(t: Any, x: Any) -> Any:
-    """Return the network, converted after it has seen an input; all eight bits are used."""
+def converted(t: Any, x: Any, weight: Any = None) -> Any:
+    """Return the network, converted after it has seen an input; all eight bits are used where `weight` observes them."""
     q = t.ao.quantization
     model = q.fuse_modules(network(t).eval(), [["conv1", "relu"]])
-    model.qconfig = q.QConfig(q.MinMaxObserver.with_args(), q.default_per_channel_weight_observer)
+    weight = weight or q.default_per_channel_weight_observer
+    model.qconfig = q.QConfig(q.MinMaxObserver.with_args(), weight)
     prepared = q.prepare(model)
     prepared(x)
     return q.convert(prepared)

@@ -8,6 +8,8 @@ import pytest
 pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper, parser
 
+from tests.peers.saturation import MOST
+
 F32 = TensorProto.FLOAT
 
 
@@ -85,7 +87,7 @@ QLINEAR = """g (uint8[N, 3, 8, 8] x) => (uint8[N, 4, 6, 6] y) {
 def quantized() -> dict[str, np.ndarray]:
     draw = np.random.default_rng(0)
     return {
-        "xs": np.float32(0.02), "xz": np.uint8(120), "w": draw.integers(-127, 128, (4, 3, 3, 3)).astype(np.int8),
+        "xs": np.float32(0.02), "xz": np.uint8(120), "w": draw.integers(-MOST, MOST + 1, (4, 3, 3, 3)).astype(np.int8),
         "ws": np.array([0.01, 0.02, 0.005, 0.03], np.float32), "wz": np.zeros(4, np.int8), "ys": np.float32(0.05),
         "yz": np.uint8(3),
     }  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 
 import workbench as wb
 from workbench import quantization
+from workbench.graph.interpreter import tapped
 from workbench.nn import functional
 
 onnx = pytest.importorskip("onnx")
@@ -32,6 +35,19 @@ class Written:
         settings.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
         self.answers = answers(onnxruntime.InferenceSession(self.data, settings), x)
         self.kernels = Counter(node.op_type for node in onnx.load(optimised).graph.node)
+
+    def codes(self, names: Any, x: Any) -> dict[str, np.ndarray]:
+        """Return onnxruntime's codes of the values of a graph that the file has under the same names."""
+        made, kept = {name for node in self.proto.graph.node for name in node.output}, onnx.ModelProto()
+        kept.CopyFrom(self.proto)
+        results = {one.name for one in kept.graph.output}
+        wanted = [name for name in names if name in made and name not in results]
+        for name in wanted:
+            kept.graph.output.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.UINT8, None))
+        settings = onnxruntime.SessionOptions()
+        settings.log_severity_level, settings.intra_op_num_threads = 4, 1
+        run = onnxruntime.InferenceSession(kept.SerializeToString(), settings)
+        return dict(zip(wanted, run.run(wanted, {run.get_inputs()[0].name: x.numpy()}), strict=True))
 
     def again(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the answers of the opened file, and onnxruntime's to what it is written as."""
@@ -55,6 +71,33 @@ def step_of(model: Any, x: Any) -> float:
     """Return the scale of the last codes."""
     scales = [node.params["scale"] for node in wb.graph.trace(model, x).nodes if node.params.get("scale")]
     return float(scales[-1])
+
+
+def judge_each(graph: Any, written: Written, x: Any) -> int:
+    """Hold each node to what onnxruntime makes of the same codes: the same but for halves. Return how many were."""
+    places = {node.outputs[0].name: node for node in graph.nodes if node.outputs}
+    theirs = written.codes(places, x)
+    apart = count = 0
+
+    def judged(name: str, value: Any) -> Any:
+        nonlocal apart, count
+        found = value.int_repr() if value.is_quantized else value
+        differ = np.abs(found.numpy().astype(int) - theirs[name])
+        assert differ.max() <= 1, name
+        # A channel of a depthwise convolution may be all halves.
+        assert (differ > 0).mean() < 0.05, name
+        apart, count = apart + np.count_nonzero(differ), count + differ.size
+        codes = wb.from_numpy(theirs[name])
+        if not value.is_quantized:
+            return codes
+        return wb._make_per_tensor_quantized_tensor(codes, value.q_scale(), value.q_zero_point())
+
+    with ExitStack() as taps:
+        for name in theirs:
+            taps.enter_context(tapped(places[name], partial(judged, name)))
+        graph(x)
+    assert apart <= count / 500
+    return len(theirs)
 
 
 def in_graph_mode(model: Any, x: Any, config: Any = None) -> Any:
@@ -127,11 +170,13 @@ def test_a_model_is_whole_numbers_from_end_to_end(name, tmp_path):
     # Only what goes in becomes codes, and only what comes out becomes numbers.
     assert (written.kernels["QuantizeLinear"], written.kernels["DequantizeLinear"]) == (1, 1)
     assert not {"Conv", "Gemm", "MatMul", "Add", "Relu", "FusedConv"} & set(written.kernels)
-    # A bias is rounded in a file: a code here and there is its neighbour, and so many layers of random weights tell.
-    most = 2 if name.startswith("resnet") else 1
+    # A bias is rounded in a file: a code here and there is its neighbour, of which so many layers of random weights
+    # make more or less, as it happens. So each is judged by itself.
+    with wb.no_grad():
+        for graph in (wb.graph.trace(model, x), wb.onnx.load(written.data).graph):
+            assert judge_each(graph, written, x) >= sum(wanted.values())
     for one in (written.answers, opened, again):
-        assert np.abs(one - ours).max() <= 1.001 * most * step
-        assert (np.abs(one - ours) <= 1.001 * step).mean() > 0.9
+        assert quantization.sqnr(wb.from_numpy(ours), wb.from_numpy(one)) > 25
     np.testing.assert_allclose(again, written.answers, atol=1.001 * step)
 
 

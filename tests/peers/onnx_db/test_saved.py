@@ -12,6 +12,7 @@ import pytest
 import workbench as wb
 from tests.onnx_files.test_save import BRANCHES, MODELS, PACKED, TURNS, flat, saved
 from tests.peers.onnx_db.written import SKIPPED, WITHOUT, WORKS
+from tests.peers.saturation import exact
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.op import table
 from workbench.core.value import new
@@ -99,7 +100,7 @@ def _samples(op: Any) -> Any:
 
 def _single(one: Any) -> Any:
     if isinstance(one, QuantizedArray):
-        return new(one)
+        return new(exact(one))
     if isinstance(one, wb.Tensor) and one.dtype == wb.float64:
         return one.float()
     return np.dtype(np.float32) if isinstance(one, np.dtype) and one == np.float64 else one
