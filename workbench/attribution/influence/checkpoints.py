@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import re
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from workbench.core.dispatch import no_grad
 from workbench.interop.safetensors import load_file
 from workbench.interop.serialization import load
 from workbench.nn import Module
+from workbench.nn.state import StateDict
 
 __all__ = ["found_checkpoints", "keeping", "load_checkpoint"]
 
@@ -51,19 +55,34 @@ def load_checkpoint(model: Module, path: Any) -> float:
     state: Any = load_file(path) if str(path).endswith(".safetensors") else load(path)
     if not isinstance(state, dict):
         raise TypeError(f"{path} holds a {type(state).__name__}, and no state of a model by names")
-    state = dict(state)
-    rate = float(state.pop("learning_rate", 1.0))
+    rate = float(state.get("learning_rate", 1.0))
     # As parallel training saves it; a part of the model may be called so itself.
     own = model.state_dict()
-    whole = {name if name in own else name.removeprefix("module."): value for name, value in state.items()}
+    whole = StateDict(
+        (name if name in own else name.removeprefix("module."), value)
+        for name, value in state.items()
+        if name != "learning_rate"
+    )
+    # Versions of layers, and scales that have no key of their own, stand beside the keys.
+    beside = getattr(state, "_metadata", None)
+    if beside is not None:
+        parts = {name for name, _ in model.named_modules(remove_duplicate=False)}
+        whole._metadata = OrderedDict((_place(path, parts), told) for path, told in beside.items())
     model.load_state_dict(whole)
     return rate
+
+
+def _place(path: str, parts: set[str]) -> str:
+    """Return the path that a part has in the model for that in a state, which may begin with ``module``."""
+    return path if path in parts else path.removeprefix("module").removeprefix(".")
 
 
 @contextmanager
 def keeping(model: Module) -> Iterator[None]:
     """Put a model's state back afterwards."""
-    before = {name: value.detach().clone() for name, value in model.state_dict().items()}
+    # Codes stand there with their biases in pairs, and beside types: not every value is a tensor.
+    with no_grad():
+        before = copy.deepcopy(model.state_dict())
     try:
         yield
     finally:

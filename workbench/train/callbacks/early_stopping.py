@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.core.dispatch import no_grad
 from workbench.train.callbacks.base import Callback
 from workbench.train.callbacks.monitor import Mode, Monitor
 
@@ -52,8 +54,10 @@ class EarlyStopping(Callback):
         if self.monitor.better(trainer, value, self.best, self.min_delta):
             self.best, self.best_epoch, self.waited = value, trainer.epoch, 0
             if self.restore_best:
-                # Clones, since the state shares its memory with the model, which goes on learning.
-                self._weights = {name: one.clone() for name, one in trainer.model.state_dict().items()}
+                # A copy, since the state shares its memory with the model, which goes on learning. Codes stand there
+                # in pairs with their biases, so not every value is a tensor.
+                with no_grad():
+                    self._weights = copy.deepcopy(trainer.model.state_dict())
             return
         self.waited += 1
         if self.waited >= self.patience:
