@@ -41,14 +41,17 @@ def static(library: Any) -> Any:
     return converted(library, given(library, image()), weight_observer(library))
 
 
+def eight_bits(q: Any) -> Any:
+    return q.QConfig(
+        q.FakeQuantize.with_args(observer=q.MovingAverageMinMaxObserver, quant_min=0, quant_max=255),
+        q.default_per_channel_weight_fake_quant.with_args(**LIMITS),
+    )
+
+
 def trained(library: Any) -> Any:
     q = library.ao.quantization
     model = q.fuse_modules_qat(network(library).train(), [["conv1", "relu"]])
-    full = {"quant_min": 0, "quant_max": 255}
-    model.qconfig = q.QConfig(
-        q.FakeQuantize.with_args(observer=q.MovingAverageMinMaxObserver, **full),
-        q.default_per_channel_weight_fake_quant.with_args(**LIMITS),
-    )
+    model.qconfig = eight_bits(q)
     return q.prepare_qat(model)
 
 
@@ -59,10 +62,29 @@ def fixed(library: Any) -> Any:
         q.QuantStub(), nn.Flatten(), nn.Linear(36, 4), nn.Sigmoid(), nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 3),
         nn.Hardsigmoid(), nn.Softmax(1), q.DeQuantStub(),
     )  # fmt: skip
-    model.train().qconfig = q.QConfig(
-        q.FakeQuantize.with_args(observer=q.MovingAverageMinMaxObserver, quant_min=0, quant_max=255),
-        q.default_per_channel_weight_fake_quant.with_args(**LIMITS),
-    )
+    model.train().qconfig = eight_bits(q)
+    return q.prepare_qat(model)
+
+
+def cut(library: Any) -> Any:
+    """A model in training with what is rounded there and has no scale in codes, and what drops values."""
+    q, nn = library.ao.quantization, library.nn
+    model = nn.Sequential(
+        q.QuantStub(), nn.Conv2d(1, 2, 3), nn.ReLU6(), nn.Dropout(), nn.Flatten(), nn.Linear(32, 4), nn.ReLU6(True),
+        nn.Dropout(inplace=True), nn.Linear(4, 3), q.DeQuantStub(),
+    )  # fmt: skip
+    model.train().qconfig = eight_bits(q)
+    return q.prepare_qat(model)
+
+
+def beside(library: Any) -> Any:
+    """A model in training in which PyTorch observes neither the functions nor the weights of the convolutions."""
+    q, nn = library.ao.quantization, library.nn
+    model = nn.Sequential(
+        q.QuantStub(), nn.Flatten(2), nn.Conv1d(1, 2, 3), nn.GELU(), nn.ConvTranspose1d(2, 2, 3), nn.SiLU(),
+        nn.Flatten(), nn.Linear(72, 3), q.DeQuantStub(),
+    )  # fmt: skip
+    model.train().qconfig = eight_bits(q)
     return q.prepare_qat(model)
 
 
@@ -186,7 +208,50 @@ def test_what_pytorch_saves_nothing_of_is_left_both_ways() -> None:
     assert [theirs[place].scale for place in (2, 3)] == before[1]
 
 
-@pytest.mark.parametrize("make", [trained, fixed])
+def test_what_only_we_observe_in_training_is_left_both_ways() -> None:
+    mine, theirs = beside(wb), beside(torch)
+    x = image()
+    mine(given(wb, x))
+    theirs(given(torch, x))
+    assert [*mine.state_dict()] == [*theirs.state_dict()]
+    watching = [
+        mine[2].weight_fake_quant,
+        mine[4].weight_post_process,
+        *(mine[place].activation_post_process for place in (3, 5)),
+    ]
+    before = [one.scale.tolist() for one in watching]
+    assert str(theirs.load_state_dict(to_theirs(mine))) == "<All keys matched successfully>"
+    with pytest.warns(UserWarning, match="as PyTorch has none in a") as told:
+        assert str(mine.load_state_dict(to_ours(beside(torch)))) == "<All keys matched successfully>"
+    words = [str(one.message).partition(",")[0] for one in told]
+    assert [one for one in words if one.startswith("the state")] == [
+        "the state has no 2.weight_fake_quant", "the state has no 3.activation_post_process",
+        "the state has no 4.weight_post_process", "the state has no 5.activation_post_process",
+    ]  # fmt: skip
+    assert [one.scale.tolist() for one in watching] == before
+
+
+def test_what_is_cut_off_is_rounded_in_training_as_the_other_does() -> None:
+    """Outputs, gradients and what is observed, step by step; nothing is dropped, as each draws its own."""
+    mine, theirs = cut(wb), cut(torch)
+    assert [*mine.state_dict()] == [*theirs.state_dict()]
+    mine.load_state_dict(to_ours(theirs))
+    for model in (mine, theirs):
+        model[3].p = model[7].p = 0.0
+    for _ in range(3):
+        x = 4 * image()
+        found, wanted = mine(given(wb, x)), theirs(given(torch, x))
+        np.testing.assert_allclose(found.numpy(force=True), wanted.detach().numpy(), rtol=1e-4, atol=1e-5)
+        (found**2).sum().backward()
+        (wanted**2).sum().backward()
+    mine_grad, their_grad = mine[1].weight.grad, theirs[1].weight.grad
+    np.testing.assert_allclose(mine_grad.numpy(), their_grad.numpy(), rtol=1e-3, atol=1e-3)
+    own = mine.state_dict()
+    for key, value in theirs.state_dict().items():
+        np.testing.assert_allclose(own[key].numpy(), value.numpy(), rtol=1e-4, atol=1e-5, err_msg=key)
+
+
+@pytest.mark.parametrize("make", [trained, fixed, cut])
 @pytest.mark.parametrize("way", ["in", "out"])
 def test_a_model_in_training_goes_on_as_the_other(way: str, make: Callable[[Any], Any]) -> None:
     torch.manual_seed(0)

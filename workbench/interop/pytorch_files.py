@@ -87,6 +87,9 @@ def save_pytorch(tensors: Mapping[str, Any], path: str | os.PathLike[str]) -> No
     arrays_of(tensors, "save_pytorch")  # for what it refuses
     values = {key: one if isinstance(one, Tensor) else from_numpy(one) for key, one in tensors.items()}
     detached = OrderedDict((key, one.detach()) for key, one in values.items())
+    # Versions of a module's parts, and what stands beside the keys of its state.
+    if hasattr(tensors, "_metadata"):
+        detached._metadata = tensors._metadata  # type: ignore[attr-defined]
     with replacing(path) as part, part.open("wb") as stream:
         write_zip(detached, stream)
 

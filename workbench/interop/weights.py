@@ -117,8 +117,15 @@ def save_weights(weights: Module | Mapping[str, Any], path: str | os.PathLike[st
     Raises ValueError for another suffix, `DTypeError` for types that the format has not, `QuantizationError` for
     quantized tensors; nothing is written then.
     """
-    tensors = weights.state_dict() if isinstance(weights, Module) else weights
     suffix = Path(path).suffix.lower()
+    tensors: Mapping[str, Any]
+    if not isinstance(weights, Module):
+        tensors = weights
+    elif suffix in (".pt", ".pth"):
+        tensors = weights.state_dict()
+    else:
+        # What a state has beside its keys has no place in a file of tensors, and is among them there.
+        tensors = weights.state_dict(destination={})
     if suffix == ".safetensors":
         safetensors.save_file(tensors, path)
     elif suffix in (".pt", ".pth"):

@@ -55,8 +55,9 @@ def round_output(module: Any, rounding: FakeQuantizeBase) -> None:
 def detach_observer(module: Any) -> None:
     """Take away from a layer, in place, what watches or rounds its output."""
     del module.activation_post_process
-    for key in [key for key, hook in module._hooks.forward.items() if hook.call is _observe]:
-        del module._hooks.forward[key]
+    for hooks in (module._hooks.forward, module._hooks.forward_pre):
+        for key in [key for key, hook in hooks.items() if hook.call in (_observe, _observe_before)]:
+            del hooks[key]
 
 
 def observe_weight(module: Any) -> None:

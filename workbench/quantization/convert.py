@@ -21,6 +21,7 @@ from workbench.quantization.mappings import (
     DEFAULT_MODULE_TO_ACT_POST_PROCESS,
     PARTS_IN_CODES,
     PASSING,
+    ROUNDED,
     TABLES,
     get_default_static_quant_module_mappings,
 )
@@ -119,7 +120,7 @@ def with_integer_layers(
             type(module) in PASSING and type(module) in table and getattr(module, "qconfig", None) is not None
         ):
             put(model, name, table[type(module)].from_float(module).eval())
-        elif type(module) in DEFAULT_MODULE_TO_ACT_POST_PROCESS and hasattr(
+        elif (type(module) in DEFAULT_MODULE_TO_ACT_POST_PROCESS or type(module) in ROUNDED) and hasattr(
             module, "activation_post_process"
         ):
             detach_observer(module)

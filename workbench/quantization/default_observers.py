@@ -111,7 +111,10 @@ def get_observer_state_dict(mod: Module) -> OrderedDict[str, Any]:
     >>> [key for key in get_observer_state_dict(prepared) if key.startswith("quant.")][:2]
     ['quant.activation_post_process.eps', 'quant.activation_post_process.min_val']
     """
-    return OrderedDict((key, value) for key, value in mod.state_dict().items() if _OBSERVED in key)
+    # A plain dict has among its keys what a state has beside them, too.
+    return OrderedDict(
+        (key, value) for key, value in mod.state_dict(destination={}).items() if _OBSERVED in key
+    )
 
 
 def load_observer_state_dict(mod: Module, obs_dict: Mapping[str, Any]) -> None:
@@ -119,7 +122,7 @@ def load_observer_state_dict(mod: Module, obs_dict: Mapping[str, Any]) -> None:
 
     Raises `QuantizationError`, and changes nothing, where one of them is not in it.
     """
-    whole = mod.state_dict()
+    whole = mod.state_dict(destination={})
     missing = [key for key in whole if _OBSERVED in key and key not in obs_dict]
     unexpected = [key for key in obs_dict if _OBSERVED in key and key not in whole]
     for keys, what in ((missing, "Missing"), (unexpected, "Unexpected")):

@@ -18,10 +18,10 @@ from workbench.quantization.quantized import dynamic, embedding, functional_modu
 from workbench.quantization.stubs import DeQuantStub, QuantStub
 
 __all__ = [
-    "COMPUTED", "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_MODULE_TO_ACT_POST_PROCESS",
+    "BESIDE", "COMPUTED", "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_MODULE_TO_ACT_POST_PROCESS",
     "DEFAULT_QAT_MODULE_MAPPINGS",
     "DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "MADE_OF_PARTS",
-    "OBSERVED", "PARTS_IN_CODES", "PASSING", "TABLES", "WEIGHTED", "get_default_compare_output_module_list",
+    "OBSERVED", "PARTS_IN_CODES", "PASSING", "ROUNDED", "TABLES", "WEIGHTED", "get_default_compare_output_module_list",
     "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings",
     "get_default_qconfig_propagation_list", "get_default_static_quant_module_mappings",
     "get_default_static_quant_reference_module_mappings", "get_dynamic_quant_module_class",
@@ -110,6 +110,9 @@ _PASSING: Mapping = {nn.Dropout: quantized.Dropout, nn.ReLU6: quantized.ReLU6}
 PASSING: tuple[type, ...] = tuple(_PASSING)
 """Layers whose results have the scale of what they are given."""
 
+ROUNDED: tuple[type, ...] = (nn.ReLU6,)
+"""Those of them that round to a range of their own while training, as PyTorch's do; in codes it counts for nothing."""
+
 _STATIC: Mapping = {
     QuantStub: quantized.Quantize,
     DeQuantStub: quantized.DeQuantize,
@@ -120,6 +123,13 @@ _STATIC: Mapping = {
     **_COMPUTED,
     **_TABLES,
 }
+
+BESIDE: dict[type, str] = {
+    **dict.fromkeys((nn.GELU, nn.SiLU), "activation_post_process"),
+    qat.Conv1d: "weight_fake_quant",
+    **dict.fromkeys((nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d), "weight_post_process"),
+}
+"""Layers of which something is observed in training that PyTorch does not observe, and under which name it stands."""
 
 _QAT: Mapping = {
     nn.Linear: qat.Linear,

@@ -11,7 +11,7 @@ from workbench.quantization.convert import refresh, uncalibrated, with_integer_l
 from workbench.quantization.fake_quantize import FakeQuantize, FakeQuantizeBase
 from workbench.quantization.intrinsic.modules import weighted_layer
 from workbench.quantization.layer_observers import observe_weights
-from workbench.quantization.mappings import DEFAULT_MODULE_TO_ACT_POST_PROCESS
+from workbench.quantization.mappings import DEFAULT_MODULE_TO_ACT_POST_PROCESS, ROUNDED
 from workbench.quantization.observer_base import ObserverBase
 
 __all__ = ["Point", "PreparedForm", "PreparedLayers", "floating_twin", "followed"]
@@ -84,8 +84,8 @@ class PreparedLayers:
         found = []
         wrapped = type(self.model).__name__ == "QuantWrapper"
         for place, module in self.model.named_modules():
-            # What rounds to a scale that the function has anyway watches nothing.
-            if type(module) in DEFAULT_MODULE_TO_ACT_POST_PROCESS:
+            # What rounds to a scale that the function has anyway watches nothing, nor what has no scale in codes.
+            if type(module) in DEFAULT_MODULE_TO_ACT_POST_PROCESS or type(module) in ROUNDED:
                 continue
             # By the names that layers have in the model that was wrapped.
             path = place.removeprefix("module.") if wrapped else place

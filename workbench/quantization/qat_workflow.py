@@ -8,14 +8,17 @@ from typing import Any
 
 from workbench.base.errors import QuantizationError
 from workbench.nn import Module
-from workbench.quantization.attaching import round_output
+from workbench.quantization.attaching import attach_observers, round_output
 from workbench.quantization.convert import convert, swap_all
 from workbench.quantization.given import checked_mapping, require_layers, require_model
 from workbench.quantization.mappings import (
+    BESIDE,
     DEFAULT_MODULE_TO_ACT_POST_PROCESS,
     MADE_OF_PARTS,
+    ROUNDED,
     get_default_qat_module_mappings,
 )
+from workbench.quantization.observed_beside import keep_beside
 from workbench.quantization.prepare import check, has_stub, observed, ready, write_with_parts
 from workbench.quantization.qconfig import QConfig, get_default_qat_qconfig
 from workbench.quantization.qconfig_mapping import QConfigMapping
@@ -34,7 +37,8 @@ def prepare_qat(
 
     Layers become those of `qat` by `mapping`; those that `fuse_modules_qat` joined with a batch normalisation round the
     weight that it will be folded into, and LSTM and attention are written with parts, as by `prepare`. What gives
-    values of a fixed range, such as a sigmoid, rounds them to the scale that codes have there. A module's ``qconfig``
+    values of a fixed range, such as a sigmoid, rounds them to the scale that codes have there, and a ReLU6 to the range
+    of its own values, as PyTorch's does. A module's ``qconfig``
     counts for it and all below; without any, `get_default_qat_qconfig` does; `qconfig` is that of `prepare`. Train on,
     then ``convert(model.eval())``.
 
@@ -57,9 +61,15 @@ def prepare_qat(
     swap_all(made, swaps)
     made = observed(made, stubbed)
     for module in made.modules():
-        rounding = DEFAULT_MODULE_TO_ACT_POST_PROCESS.get(type(module))
-        if rounding is not None and getattr(module, "qconfig", None) is not None:
-            round_output(module, rounding())
+        kind = type(module)
+        if getattr(module, "qconfig", None) is None:
+            continue
+        if kind in DEFAULT_MODULE_TO_ACT_POST_PROCESS:
+            round_output(module, DEFAULT_MODULE_TO_ACT_POST_PROCESS[kind]())
+        elif kind in ROUNDED:
+            attach_observers(module, weight=False)
+        elif kind in BESIDE:
+            keep_beside(module, BESIDE[kind])
     return made
 
 

@@ -52,7 +52,8 @@ def collect(trainer: Trainer) -> dict[str, Any]:
             "precision": trainer.precision.name,
             "optimizer": type(trainer.optimizer).__name__,
         },
-        "model": dict(trainer.model.state_dict()),
+        # A plain dict, which has among its keys what a state has beside them, too.
+        "model": trainer.model.state_dict(destination={}),
         "optimizer": trainer.optimizer.state_dict(),
         "scheduler": None if scheduler is None else scheduler.state_dict(),
         "scaler": None if scaler is None else scaler.state_dict(),

@@ -55,9 +55,9 @@ class EarlyStopping(Callback):
             self.best, self.best_epoch, self.waited = value, trainer.epoch, 0
             if self.restore_best:
                 # A copy, since the state shares its memory with the model, which goes on learning. Codes stand there
-                # in pairs with their biases, so not every value is a tensor.
+                # in pairs with their biases, so not every value is a tensor. A plain dict is saved with all it has.
                 with no_grad():
-                    self._weights = copy.deepcopy(trainer.model.state_dict())
+                    self._weights = copy.deepcopy(trainer.model.state_dict(destination={}))
             return
         self.waited += 1
         if self.waited >= self.patience:
