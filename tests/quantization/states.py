@@ -36,7 +36,7 @@ def network(t: Any) -> Any:
 
 
 def converted(t: Any, x: Any, weight: Any = None) -> Any:
-    """Return the network, converted after it has seen an input; all eight bits are used where `weight` observes them."""
+    """Return the network, converted after it has seen an input; of all eight bits unless `weight` says less."""
     q = t.ao.quantization
     model = q.fuse_modules(network(t).eval(), [["conv1", "relu"]])
     weight = weight or q.default_per_channel_weight_observer
