@@ -28,7 +28,6 @@ struct QuantizedRows {
 
 constexpr int quantized_lanes = 16;  // channels of a block
 constexpr int most_blocks = 4;       // of a panel
-constexpr int steps_together = 2;    // at least, whose products are added in 16 bits, see PackedWeights
 
 // How sums become codes: as oneDNN, FBGEMM or QNNPACK do it, to the last rounding. These agree but for halves.
 //
@@ -44,7 +43,8 @@ struct QuantizedPanel {
     const std::int8_t* weights;
     const std::int32_t* offsets;  // of each step's four bytes from the pixel's corner
     std::int64_t steps, blocks;
-    std::int64_t quads;           // of the steps, the first ones: those whose products are added four at a time
+    std::int64_t quads;           // of the steps, the first ones: those whose products are added in 16 bits by four,
+    std::int64_t pairs;           // and those where they are added by four or by two; see PackedWeights
     std::int64_t channels;        // of the blocks' that exist
     std::int64_t first;           // of the channels, among all outputs
     std::int64_t input;           // of the channels that it reads, among all inputs

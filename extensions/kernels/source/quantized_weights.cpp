@@ -44,7 +44,7 @@ PackedWeights::PackedWeights(const std::int8_t* weight, std::int64_t outputs, st
         const std::int64_t blocks = (channels + quantized_lanes - 1) / quantized_lanes;
         // Tiles take sixteen steps at a time, of which the last meet zeros.
         const std::int64_t held = packing == Packing::wide ? (steps_ + 15) / 16 * 16 : steps_;
-        Panel panel{blocks, std::vector<std::int64_t>(static_cast<std::size_t>(steps_)), zeros(held * blocks * step_bytes), 0};
+        Panel panel{blocks, std::vector<std::int64_t>(static_cast<std::size_t>(steps_)), zeros(held * blocks * step_bytes), 0, 0};
         std::iota(panel.order.begin(), panel.order.end(), std::int64_t{0});
         for (std::int64_t channel = 0; channel < channels; ++channel)
             for (std::int64_t i = 0; i < runs * run; ++i) {
@@ -63,7 +63,7 @@ std::int64_t PackedWeights::place(std::int64_t i, std::int64_t run, std::int64_t
     return step * blocks * step_bytes + channel * 4 + i % run % 4;
 }
 
-// Puts the steps of a panel of one block in groups: by four as far as some of the next steps fit, and by two.
+// Puts the steps of a panel of one block in groups: by four as far as some of the next steps fit, by two, and each by itself.
 void PackedWeights::group(Panel& panel) const {
     constexpr std::size_t ahead = 32;
     std::vector<std::int64_t> left, pairs;
@@ -97,13 +97,19 @@ void PackedWeights::group(Panel& panel) const {
     panel.quads = static_cast<std::int64_t>(panel.order.size());
     while (!pairs.empty()) {
         Load load;
-        panel.order.push_back(take(pairs, load, 1));
-        panel.order.push_back(take(pairs, load, pairs.size()));
+        const std::int64_t first = take(pairs, load, 1), second = take(pairs, load, pairs.size());
+        if (second < 0) {
+            left.push_back(first);
+        } else {
+            panel.order.push_back(first);
+            panel.order.push_back(second);
+        }
     }
+    panel.pairs = static_cast<std::int64_t>(panel.order.size());
+    panel.order.insert(panel.order.end(), left.begin(), left.end());
     Buffer<std::int8_t> grouped = zeros(static_cast<std::int64_t>(panel.order.size()) * step_bytes);
     for (std::size_t i = 0; i < panel.order.size(); ++i)
-        if (panel.order[i] >= 0)
-            std::copy_n(panel.weights.data() + panel.order[i] * step_bytes, step_bytes, grouped.data() + i * step_bytes);
+        std::copy_n(panel.weights.data() + panel.order[i] * step_bytes, step_bytes, grouped.data() + i * step_bytes);
     panel.weights = std::move(grouped);
 }
 
@@ -119,6 +125,7 @@ void PackedWeights::point(std::int64_t panel, QuantizedPanel& to) const {
     to.weights = from.weights.data();
     to.steps = static_cast<std::int64_t>(from.order.size());
     to.quads = from.quads;
+    to.pairs = from.pairs;
     to.blocks = from.blocks;
     to.channels = std::min(full, outputs_ - panel * full);
     to.first = panel * full;
@@ -128,7 +135,7 @@ void PackedWeights::point(std::int64_t panel, QuantizedPanel& to) const {
 std::vector<std::int32_t> PackedWeights::reorder(std::int64_t panel, const std::vector<std::int32_t>& offsets) const {
     std::vector<std::int32_t> ordered;
     for (const std::int64_t step : panels_[static_cast<std::size_t>(panel)].order)
-        ordered.push_back(step < 0 ? 0 : offsets[static_cast<std::size_t>(step)]);
+        ordered.push_back(offsets[static_cast<std::size_t>(step)]);
     return ordered;
 }
 

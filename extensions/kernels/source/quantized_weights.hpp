@@ -14,7 +14,7 @@ namespace workbench {
 // Where products are added in 16 bits first (narrow packing), a panel is one block and steps are taken in groups. A 16-bit lane
 // then holds two products a step, of weights with bytes up to 127, which fits while neither the positive nor the negative
 // weights that it meets add up to more than 32767 / 127 = 258. Large weights are few, so steps can be grouped that way: first
-// by four, and by two what is left; where none fits, zeros fill the group. Each block has groups of its own.
+// by four, and by two what is left; what fits to none is by itself. Each block has groups of its own.
 //
 // Channels that stay apart have a step for each tap of the kernel, and panels of one block.
 enum class Packing { narrow, wide, apart };
@@ -40,9 +40,10 @@ class PackedWeights {
    private:
     struct Panel {
         std::int64_t blocks;
-        std::vector<std::int64_t> order;  // of steps; -1 stands for zeros
+        std::vector<std::int64_t> order;  // of steps
         Buffer<std::int8_t> weights;  // on cache lines: each load is one
         std::int64_t quads;           // steps in groups of four, which come first
+        std::int64_t pairs;           // steps in groups of four and of two
     };
     // Where byte `i` of an output's weights lies in memory that holds steps of `blocks` blocks.
     std::int64_t place(std::int64_t i, std::int64_t run, std::int64_t blocks, std::int64_t channel) const;

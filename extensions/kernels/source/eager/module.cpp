@@ -2,13 +2,16 @@
 #define WORKBENCH_IMPORTS_NUMPY
 #include "types.hpp"
 
+#include "autocast.hpp"
 #include "backward.hpp"
 #include "call.hpp"
 #include "creation.hpp"
+#include "current_call.hpp"
 #include "module.hpp"
 #include "optimizer_step.hpp"
 #include "small_arrays.hpp"
 #include "subscript.hpp"
+#include "tape.hpp"
 #include "views.hpp"
 #include "writes.hpp"
 
@@ -150,8 +153,8 @@ PyMethodDef functions[] = {
 
 bool add_eager(PyObject* module) {
     import_array1(false);
-    return eager::intern_words() && eager::intern_key() && eager::intern_places() && eager::add_values(module) && eager::add_ops(module) && eager::add_size(module) &&
-           PyModule_AddFunctions(module, eager::functions) == 0;
+    return eager::intern_kernels() && eager::intern_tape() && eager::intern_casts() && eager::intern_key() && eager::intern_places() &&
+           eager::add_values(module) && eager::add_ops(module) && eager::add_size(module) && PyModule_AddFunctions(module, eager::functions) == 0;
 }
 
 } // namespace workbench

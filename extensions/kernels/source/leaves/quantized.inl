@@ -40,44 +40,83 @@ static void write_own(const QuantizedPanel& panel, const std::int32_t* sums, flo
 // they go into 32-bit sums; the packing groups steps so that this cannot overflow while no byte exceeds 127. Rows with
 // larger bytes are summed in two exact parts: the low seven bits, and 128 times the top one.
 
-enum class Part { whole, low_bits, top_bit };
-
 struct FourBytes {
     std::uint8_t bytes[4];
 } __attribute__((may_alias));
 
 #if defined(WORKBENCH_AVX2)
 
-static WORKBENCH_INLINE __m256i activation(const std::uint8_t* bytes, Part part) {
+static WORKBENCH_INLINE __m256i four_bytes(const std::uint8_t* bytes) {
     std::int32_t four;
     __builtin_memcpy(&four, bytes, 4);
-    __m256i value = _mm256_set1_epi32(four);
-    if (part == Part::low_bits) value = _mm256_and_si256(value, _mm256_set1_epi8(127));
-    if (part == Part::top_bit) value = _mm256_and_si256(_mm256_srli_epi16(value, 7), _mm256_set1_epi8(1));
-    return value;
+    return _mm256_set1_epi32(four);
 }
 
-static WORKBENCH_INLINE void add_products(const QuantizedPanel& panel, std::int64_t first, const std::uint8_t* const* pixels, Part part,
-                                          __m256i (&sums)[4][2]) {
+// Sums of some outputs. What adds to them works on a copy: those that are handed on lie in memory, and stay there in every step.
+template <int rows>
+struct TileSums {
+    __m256i kept[rows][2];
+    WORKBENCH_INLINE explicit TileSums(const __m256i (&from)[4][2]) {
+#pragma GCC unroll 4
+        for (int i = 0; i < rows; ++i) kept[i][0] = from[i][0], kept[i][1] = from[i][1];
+    }
+    WORKBENCH_INLINE void to(__m256i (&sums)[4][2]) const {
+#pragma GCC unroll 4
+        for (int i = 0; i < rows; ++i) sums[i][0] = kept[i][0], sums[i][1] = kept[i][1];
+    }
+};
+
+// Steps from `first` to `last`, by `together`: their products are added in 16 bits.
+template <int rows, int together, bool low_bits>
+static WORKBENCH_INLINE void add_products(const QuantizedPanel& panel, std::int64_t first, std::int64_t last,
+                                          const std::uint8_t* const* pixels, __m256i (&sums)[4][2]) {
     const __m256i ones = _mm256_set1_epi16(1);
     const __m256i* weights = reinterpret_cast<const __m256i*>(panel.weights) + 2 * first;
-    const std::int32_t* offsets = panel.offsets + first;
-    for (std::int64_t step = first; step < panel.steps; step += steps_together) {
-        for (int i = 0; i < 4; ++i) {
-            __m256i values[steps_together];
-            for (int k = 0; k < steps_together; ++k) values[k] = activation(pixels[i] + offsets[k], part);
+    const std::int32_t* const end = panel.offsets + last;
+    TileSums<rows> own(sums);
+    for (const std::int32_t* offsets = panel.offsets + first; offsets < end; offsets += together, weights += 2 * together) {
+#pragma GCC unroll 4
+        for (int i = 0; i < rows; ++i) {
+            __m256i values[together];
+#pragma GCC unroll 2
+            for (int k = 0; k < together; ++k) {
+                values[k] = four_bytes(pixels[i] + offsets[k]);
+                if constexpr (low_bits) values[k] = _mm256_and_si256(values[k], _mm256_set1_epi8(127));
+            }
+#pragma GCC unroll 2
             for (int half = 0; half < 2; ++half) {
-                __m256i products = _mm256_maddubs_epi16(values[0], _mm256_loadu_si256(weights + half));
-                for (int k = 1; k < steps_together; ++k)
-                    products = _mm256_add_epi16(
-                        products, _mm256_maddubs_epi16(values[k], _mm256_loadu_si256(weights + 2 * k + half)));
-                products = _mm256_madd_epi16(products, ones);
-                if (part == Part::top_bit) products = _mm256_slli_epi32(products, 7);
-                sums[i][half] = _mm256_add_epi32(sums[i][half], products);
+                __m256i products = _mm256_maddubs_epi16(values[0], _mm256_load_si256(weights + half));
+                if constexpr (together == 2)
+                    products = _mm256_add_epi16(products, _mm256_maddubs_epi16(values[1], _mm256_load_si256(weights + 2 + half)));
+                own.kept[i][half] = _mm256_add_epi32(own.kept[i][half], _mm256_madd_epi16(products, ones));
             }
         }
-        weights += 2 * steps_together;
-        offsets += steps_together;
+    }
+    own.to(sums);
+}
+
+// What the top bits of bytes add: 128 times the weights that they meet, of which 16 bits hold the sums of many steps.
+template <int rows>
+static WORKBENCH_INLINE void add_top_bits(const QuantizedPanel& panel, const std::uint8_t* const* pixels, __m256i (&sums)[4][2]) {
+    constexpr std::int64_t most = 32767 / (2 * 128);
+    const __m256i ones = _mm256_set1_epi16(1), bit = _mm256_set1_epi8(1);
+    for (std::int64_t step = 0; step < panel.steps;) {
+        __m256i kept[rows][2] = {};
+        for (const std::int64_t end = step + most < panel.steps ? step + most : panel.steps; step < end; ++step) {
+            const __m256i* weights = reinterpret_cast<const __m256i*>(panel.weights) + 2 * step;
+#pragma GCC unroll 4
+            for (int i = 0; i < rows; ++i) {
+                const __m256i bits = _mm256_and_si256(_mm256_srli_epi16(four_bytes(pixels[i] + panel.offsets[step]), 7), bit);
+#pragma GCC unroll 2
+                for (int half = 0; half < 2; ++half)
+                    kept[i][half] = _mm256_add_epi16(kept[i][half], _mm256_maddubs_epi16(bits, _mm256_load_si256(weights + half)));
+            }
+        }
+#pragma GCC unroll 4
+        for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 2
+            for (int half = 0; half < 2; ++half)
+                sums[i][half] = _mm256_add_epi32(sums[i][half], _mm256_slli_epi32(_mm256_madd_epi16(kept[i][half], ones), 7));
     }
 }
 
@@ -95,36 +134,46 @@ static WORKBENCH_INLINE void add_products_of(const std::uint8_t* bytes, __m256i 
         : "m"(*reinterpret_cast<const FourBytes*>(bytes)), "x"(first), "x"(second));
 }
 
-// Four steps at a time, and two outputs: their products stay in registers.
+// Four steps at a time, and up to two outputs: their products stay in registers.
+template <int rows>
 static WORKBENCH_INLINE void add_quads(const QuantizedPanel& panel, const std::uint8_t* const* pixels, __m256i (&sums)[4][2]) {
+    constexpr int beside = rows < 2 ? 1 : 2;
     const __m256i ones = _mm256_set1_epi16(1);
     const __m256i* weights = reinterpret_cast<const __m256i*>(panel.weights);
     const std::int32_t* const end = panel.offsets + panel.quads;
+    TileSums<rows> own(sums);
     for (const std::int32_t* offsets = panel.offsets; offsets != end; offsets += 4, weights += 8)
-        for (int i = 0; i < 4; i += 2) {
-            __m256i products[2][2];
+#pragma GCC unroll 2
+        for (int i = 0; i < rows; i += beside) {
+            __m256i products[beside][2];
+#pragma GCC unroll 4
             for (int k = 0; k < 4; ++k) {
                 const __m256i first = _mm256_load_si256(weights + 2 * k), second = _mm256_load_si256(weights + 2 * k + 1);
-                for (int j = 0; j < 2; ++j)
+#pragma GCC unroll 2
+                for (int j = 0; j < beside; ++j)
                     if (k == 0)
                         products_of(pixels[i + j] + offsets[k], first, second, products[j]);
                     else
                         add_products_of(pixels[i + j] + offsets[k], first, second, products[j]);
             }
-            for (int j = 0; j < 2; ++j)
+#pragma GCC unroll 2
+            for (int j = 0; j < beside; ++j)
+#pragma GCC unroll 2
                 for (int half = 0; half < 2; ++half)
-                    sums[i + j][half] = _mm256_add_epi32(sums[i + j][half], _mm256_madd_epi16(products[j][half], ones));
+                    own.kept[i + j][half] = _mm256_add_epi32(own.kept[i + j][half], _mm256_madd_epi16(products[j][half], ones));
         }
+    own.to(sums);
 }
 
 // A byte of its own for each channel of a block: as a pair of 16-bit numbers, of which one is zero.
+template <int rows>
 static WORKBENCH_INLINE void add_apart(const QuantizedPanel& panel, const std::uint8_t* const* pixels,
                                        __m256i (&sums)[4][2]) {
     for (std::int64_t step = 0; step < panel.steps; ++step)
         for (int half = 0; half < 2; ++half) {
             const __m256i weights = _mm256_cvtepi8_epi32(
                 _mm_loadl_epi64(reinterpret_cast<const __m128i*>(panel.weights + 16 * step + 8 * half)));
-            for (int i = 0; i < 4; ++i) {
+            for (int i = 0; i < rows; ++i) {
                 const __m256i values = _mm256_cvtepu8_epi32(
                     _mm_loadl_epi64(reinterpret_cast<const __m128i*>(pixels[i] + panel.offsets[step] + 8 * half)));
                 sums[i][half] = _mm256_add_epi32(sums[i][half], _mm256_madd_epi16(values, weights));
@@ -132,19 +181,22 @@ static WORKBENCH_INLINE void add_apart(const QuantizedPanel& panel, const std::u
         }
 }
 
+template <int rows>
 static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::uint8_t* const* pixels, bool wide,
                                        __m256i (&sums)[4][2]) {
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < rows; ++i)
         for (int half = 0; half < 2; ++half)
             sums[i][half] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(panel.start + 8 * half));
     if (panel.apart) {
-        add_apart(panel, pixels, sums);
+        add_apart<rows>(panel, pixels, sums);
     } else if (wide) {
-        add_products(panel, 0, pixels, Part::low_bits, sums);
-        add_products(panel, 0, pixels, Part::top_bit, sums);
+        add_products<rows, 2, true>(panel, 0, panel.pairs, pixels, sums);
+        add_products<rows, 1, true>(panel, panel.pairs, panel.steps, pixels, sums);
+        add_top_bits<rows>(panel, pixels, sums);
     } else {
-        add_quads(panel, pixels, sums);
-        add_products(panel, panel.quads, pixels, Part::whole, sums);
+        add_quads<rows>(panel, pixels, sums);
+        add_products<rows, 2, false>(panel, panel.quads, panel.pairs, pixels, sums);
+        add_products<rows, 1, false>(panel, panel.pairs, panel.steps, pixels, sums);
     }
 }
 
@@ -226,9 +278,10 @@ struct Sums {
     std::int32_t lane[8];
 };
 
+template <int rows>
 static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::uint8_t* const* pixels, bool,
                                        Sums (&sums)[4][2]) {
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < rows; ++i)
         for (int c = 0; c < 16; ++c) {
             std::int32_t sum = panel.start[c];
             for (std::int64_t step = 0; step < panel.steps; ++step)
@@ -300,7 +353,7 @@ static void quantized_pooled(const QuantizedPlane& plane, const QuantizedPanel& 
             const std::uint8_t* pixels[4] = {corner, corner + plane.pixel_step, corner + plane.row_step,
                                              corner + plane.row_step + plane.pixel_step};
             Sums sums[4][2];
-            tile_sums(panel, pixels, wide, sums);
+            tile_sums<4>(panel, pixels, wide, sums);
             for (int half = 0; half < 2; ++half)
                 sums[0][half] = larger(larger(sums[0][half], sums[1][half]), larger(sums[2][half], sums[3][half]));
             finish(panel, sums, 1, {out, nullptr, nullptr, nullptr}, 0, 0);
@@ -314,15 +367,21 @@ static void quantized_outputs(const QuantizedPlane& plane, const QuantizedPanel&
     for (std::int64_t i = first; i < last; i += 4) {
         const std::uint8_t* pixels[4];
         bool wide = false;
+        const int count = last - i < 4 ? static_cast<int>(last - i) : 4;
         for (int k = 0; k < 4; ++k) {
-            const std::int64_t at = i + k < last ? i + k : last - 1;
+            const std::int64_t at = i + (k < count ? k : count - 1);
             const std::int64_t y = at / plane.width, x = at % plane.width;
             pixels[k] = plane.image + y * plane.row_step + x * plane.pixel_step;
             wide |= plane.wide_rows[y] != 0;
         }
         Sums sums[4][2];
-        tile_sums(panel, pixels, wide, sums);
-        finish(panel, sums, last - i < 4 ? static_cast<int>(last - i) : 4, target, i, plane.channels);
+        if (count == 1)
+            tile_sums<1>(panel, pixels, wide, sums);
+        else if (count == 2)
+            tile_sums<2>(panel, pixels, wide, sums);
+        else
+            tile_sums<4>(panel, pixels, wide, sums);
+        finish(panel, sums, count, target, i, plane.channels);
     }
 }
 
