@@ -26,7 +26,7 @@ class Autocast:
     """The interpreter that brings the inputs of some ops to another type; weights and gradients stay float32.
 
     Where it is all that looks on, and inputs are plain arrays, compiled dispatch does the same
-    (`extensions/kernels/source/eager/call.cpp`).
+    (`extensions/kernels/source/eager/autocast.cpp`).
     """
 
     # The casts are calls of their own on the tape: through them gradients come back to the weights in float32.

@@ -14,24 +14,13 @@ PyObject* words_dtype = nullptr; // ("dtype",)
 
 } // namespace
 
-bool look_around(Around& around) {
-    PyObject* found = nullptr;
-    if (PyContextVar_Get(known.state, known.default_state, &found) < 0) return false;
-    Ref state(found);
-    if (!PyTuple_Check(found) || PyTuple_GET_SIZE(found) < 3) return true;
-    around.grad = PyTuple_GET_ITEM(found, 0) == Py_True;
-    PyObject* top = PyTuple_GET_ITEM(found, 1);
-    if (PyTuple_GET_ITEM(found, 2) == Py_True) return true;
-    if (top == Py_None) {
-        around.common = true;
-    } else if (known.autocast && PyTuple_Check(top) && PyTuple_GET_SIZE(top) == 2 &&
-               reinterpret_cast<PyObject*>(Py_TYPE(PyTuple_GET_ITEM(top, 0))) == known.autocast &&
-               PyTuple_GET_ITEM(top, 1) == Py_None) {
-        around.narrow = Ref(look_up(PyTuple_GET_ITEM(top, 0), word_dtype));
-        around.common = bool(around.narrow);
-        return around.common;
-    }
-    return true;
+bool look_for_autocast(PyObject* top, Around& around) {
+    if (!known.autocast || !PyTuple_Check(top) || PyTuple_GET_SIZE(top) != 2 ||
+        reinterpret_cast<PyObject*>(Py_TYPE(PyTuple_GET_ITEM(top, 0))) != known.autocast || PyTuple_GET_ITEM(top, 1) != Py_None)
+        return true;
+    around.narrow = Ref(look_up(PyTuple_GET_ITEM(top, 0), word_dtype));
+    around.common = bool(around.narrow);
+    return around.common;
 }
 
 bool Brought::bring(const Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, const Around& around) {

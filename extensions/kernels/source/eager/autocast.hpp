@@ -12,8 +12,8 @@ struct Around {
     Ref narrow;          // the 16-bit type of `autocast`, where that is all that looks on
 };
 
-// Reads what is in force; false with an exception.
-bool look_around(Around& around);
+// Says whether `autocast` is all that looks on, of what does, and notes its type; false with an exception alone.
+bool look_for_autocast(PyObject* top, Around& around);
 
 // The inputs of an op, then its parameters, in the types that it is computed in under `autocast`: as `Autocast.process`
 // in workbench/core/autocast.py.

@@ -1,7 +1,5 @@
 #include "current_call.hpp"
 
-#include "call.hpp"
-#include "small_arrays.hpp"
 
 #include <algorithm>
 
@@ -72,84 +70,27 @@ PyObject* Call::params() {
     return kept.object;
 }
 
-bool Call::look(bool grad) {
-    if (n < 1 || n > MOST_INPUTS || words() > MOST_PARAMETERS) return false;
-    int type = -1;
-    bool odd = false; // some type is neither float nor double (nor whole, where the op takes that), or not the first's
-    bool fraction = false, beyond = false; // some number is none of the whole ones of 64 bits
-    for (Py_ssize_t i = 0; i < n; ++i) {
-        PyObject* one = args[i];
-        if (is_value(one)) {
-            auto* value = as_value(one);
-            if (!has_array(value) || (grad && stale(value)) || value->inference) return false;
-            PyArrayObject* array = as_array(value->array);
-            int number = PyArray_TYPE(array);
-            if (op->keeps) {
-                if (op->widens && number == known.bfloat16) half = true;
-                else if (op->widens && (number == NPY_HALF || number >= NPY_USERDEF)) return false;
-            } else if (i >= op->skip) {
-                if (number == known.bfloat16) half = true;
-                else if (number == NPY_INT64) odd |= !op->whole_numbers || (type >= 0 && number != type);
-                else odd |= (number != NPY_FLOAT && number != NPY_DOUBLE) || (type >= 0 && number != type);
-                type = number;
-            }
-            recorded |= value->requires_grad;
-            moved |= value->changes != 0 || some(value->owner);
-            large |= PyArray_NBYTES(array) > LARGE;
-            size = std::max(size, PyArray_SIZE(array));
-            one = value->array;
-        } else if (PyFloat_CheckExact(one)) {
-            fraction = true;
-        } else if (PyLong_CheckExact(one)) {
-            int overflow = 0;
-            PyLong_AsLongLongAndOverflow(one, &overflow);
-            beyond |= overflow != 0;
-        } else if (one != Py_None) {
-            return false;
-        }
-        arrays[held++] = Py_NewRef(one);
-    }
-    if (type == NPY_INT64 && (fraction || beyond)) return false; // they become floating, or wrap
-    // What stands beside bfloat16 is for the kernel to judge: an op of this type without one casts first.
-    return half || (!odd && (op->keeps || type >= 0));
-}
+namespace {
 
-bool Call::simple_names(PyObject*& names) {
-    names = nullptr;
-    for (Py_ssize_t i = 0; i < n; ++i) {
-        if (!is_value(args[i])) continue;
-        PyObject* here = as_value(args[i])->names;
-        int dims = PyArray_NDIM(as_array(arrays[i]));
-        if (!some(here) || dims == 0) {
-            if (dims != 0) wants_rule = true;
-            continue;
-        }
-        if (!names) {
-            names = here;
-        } else if (names != here) {
-            int equal = PyObject_RichCompareBool(names, here, Py_EQ);
-            if (equal < 0) PyErr_Clear();
-            if (equal != 1) return false;
-        }
-    }
-    return !(wants_rule && names); // named and unnamed together: the rule knows
-}
-
-PyObject* Call::key() {
-    Ref key(PyTuple_New(2 * n + 2 * words()));
+// Names, shapes and parameters, on which alone the names of the outputs depend. The labels of a parameter count as names
+// where another input has names, see workbench.core.outcome.
+PyObject* key_of(const Call& call) {
+    const Py_ssize_t n = call.n, words = call.words();
+    PyObject* const* args = call.args;
+    Ref key(PyTuple_New(2 * n + 2 * words));
     if (!key) return nullptr;
-    bool named = any_named();
+    bool named = call.any_named();
     for (Py_ssize_t i = 0; i < n; ++i) {
         bool value = is_value(args[i]);
         PyObject* names = value ? as_value(args[i])->names : nullptr;
         if (named && value && !some(names)) names = as_value(args[i])->labels;
         PyTuple_SET_ITEM(key.object, 2 * i, Py_NewRef(names ? names : Py_None));
-        PyObject* shape = value ? shape_of(as_array(arrays[i])) : Py_NewRef(Py_None);
+        PyObject* shape = value ? shape_of(as_array(call.arrays[i])) : Py_NewRef(Py_None);
         if (!shape) return nullptr;
         PyTuple_SET_ITEM(key.object, 2 * i + 1, shape);
     }
-    for (Py_ssize_t i = 0; i < words(); ++i) {
-        PyTuple_SET_ITEM(key.object, 2 * n + 2 * i, Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
+    for (Py_ssize_t i = 0; i < words; ++i) {
+        PyTuple_SET_ITEM(key.object, 2 * n + 2 * i, Py_NewRef(PyTuple_GET_ITEM(call.kwnames, i)));
         PyObject* parameter = hashable(args[n + i]);
         if (!parameter) return nullptr;
         PyTuple_SET_ITEM(key.object, 2 * n + 2 * i + 1, parameter);
@@ -157,8 +98,10 @@ PyObject* Call::key() {
     return key.release();
 }
 
+} // namespace
+
 PyObject* Call::names_by_rule() {
-    Ref known_as(key());
+    Ref known_as(key_of(*this));
     if (!known_as) return nullptr;
     PyObject* found = PyDict_GetItemWithError(op->cache, known_as.object);
     if (found) return Py_NewRef(found);
@@ -180,8 +123,8 @@ PyObject* Call::names_by_rule() {
     return names.release();
 }
 
-PyObject* Call::by_kernel(PyObject* which) {
-    Ref kernel(look_up(reinterpret_cast<PyObject*>(op), which));
+PyObject* Call::by_kernel(bool halves) {
+    Ref kernel(look_up(reinterpret_cast<PyObject*>(op), halves ? word_half_kernel : word_kernel));
     if (!kernel || kernel.object == Py_None) return nullptr;
     Ref least(look_up(kernel.object, word_least));
     npy_intp bound = least ? PyLong_AsSsize_t(least.object) : -1;
@@ -191,29 +134,6 @@ PyObject* Call::by_kernel(PyObject* which) {
     if (!answer || PyObject_IsTrue(answer.object) != 1) return nullptr;
     Ref run(look_up(kernel.object, word_run));
     return run ? call_python(run.object, arrays.data(), n, kwnames) : nullptr;
-}
-
-PyObject* Call::compute() {
-    std::copy(args + n, args + n + words(), arrays.data() + n);
-    if (half) return by_kernel(word_half_kernel);
-    if (shows(op->small)) {
-        PyObject* out = show();
-        if (out || PyErr_Occurred()) return out;
-    } else if (op->small != Small::none && size <= SMALL) {
-        PyObject* out = small_call(op->small, arrays.data(), n, kwnames);
-        if (out || PyErr_Occurred()) return out;
-    }
-    PyObject* out = by_kernel(word_kernel);
-    if (out || PyErr_Occurred()) return out;
-    // Infinities and NaN are values like others: an op does not warn of them.
-    Ref token(PyContextVar_Set(known.warnings, known.quiet));
-    if (!token) return nullptr;
-    out = call_python(op->forward, arrays.data(), n, kwnames);
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    if (PyContextVar_Reset(known.warnings, token.object) < 0) PyErr_Clear();
-    PyErr_Restore(type, value, trace);
-    return out;
 }
 
 bool intern_kernels() {

@@ -1,4 +1,4 @@
-// One call of an op on its way: what it is called with, what its outputs' dims are called, and what computes them.
+// One call of an op on its way: what it is called with, and what the common way has to ask Python about it.
 #pragma once
 
 #include "joining.hpp"
@@ -47,34 +47,21 @@ struct Call {
     // The parameters by name, made once: a view and the tape keep the same. Nobody changes them.
     PyObject* params();
 
-    // Looks at the inputs; false where this call is not a common one.
-    // Where nothing is recorded, a view's place on the tape does not matter: gradient rules take transposes of weights.
-    bool look(bool grad);
-
-    // Finds the names of an elementwise result, if they need no thought.
-    bool simple_names(PyObject*& names);
-
     bool any_named() const {
         return std::any_of(args, args + n, [](PyObject* one) { return is_value(one) && some(as_value(one)->names); });
     }
 
-    // Names, shapes and parameters, on which alone the names of the outputs depend. The labels of a parameter count
-    // as names where another input has names, see workbench.core.outcome.
-    PyObject* key();
-
     // Finds the names of the outputs by the dims rule, or from what it said of the same dims before.
     PyObject* names_by_rule();
 
-    // Runs the kernel if it takes the call. Returns nullptr without an exception where it does not.
-    PyObject* by_kernel(PyObject* which);
+    // Runs the kernel, or that of 16-bit numbers, if it takes the call. Returns nullptr without an exception where it
+    // does not.
+    PyObject* by_kernel(bool halves);
 
     // What a view op shows, without its own code; nullptr without an exception where that has to look.
     PyObject* show() const { return n == 1 ? shown(op->small, arrays[0], args + 1, kwnames) : nullptr; }
 
     PyObject* join() const { return joined(op->small, arrays.data(), n, args + n, kwnames); }
-
-    // Computes here what is small, else runs the kernel, or the op's own array code.
-    PyObject* compute();
 };
 
 bool intern_kernels();
