@@ -81,6 +81,8 @@ def test_a_weight_gets_one_range_or_one_a_channel(calibration: q.Calibration, pr
         ("conv1.output", {"bits": True}, "codes of 2 to 8 bits, and True was given"),
         ("conv1.output", {"rule": "best"}, "there is no observer 'best'; there are 'minmax'"),
         ("conv1.output", {"per_channel": True, "rule": "minmax"}, "conv1.output is no weight"),
+        # And not that its rule searches one range: under another rule it would be refused all the same.
+        ("conv1.output", {"per_channel": True}, "conv1.output is no weight"),
         ("fc1.weight", {"rule": "kl"}, "KL searches one range for all channels"),
         ("conv1.outptu", {"bits": 4}, "did you mean 'conv1.output'"),
         (

@@ -172,7 +172,7 @@ def test_what_a_change_did_is_said_in_words(model: HistogramModel) -> None:
     assert " % less bought " in say(ends[0], ends[1])
     wide = say(ends[0] * 20, ends[1] * 20)
     assert wide.startswith("3.output: ") and " cost " in wide
-    assert "changed less than 0.1 dB" in say(ends[0] * 20.001, ends[1] * 20.001)
+    assert "made less than 0.1 dB of difference" in say(ends[0] * 20.001, ends[1] * 20.001)
     model.handle(UndoEvent("undo"))
     assert state_of(model).change.startswith("3.output: taken back: ")
 

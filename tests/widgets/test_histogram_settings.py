@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 import time
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import workbench as wb
 from tests.live.models import gesture
 from workbench import quantization as q
-from workbench.live.answer import answer
+from workbench.live.answer import answer, answering
 from workbench.live.encode import encode_snapshot
 from workbench.live.ledger import Ledger
 from workbench.live.messages import (
@@ -19,7 +20,9 @@ from workbench.live.messages import (
     CompareEvent,
     HistogramState,
     SelectEvent,
+    SetRangeEvent,
     SetScaleEvent,
+    ShowDifferenceEvent,
     ShowValuesEvent,
     UndoEvent,
 )
@@ -103,7 +106,7 @@ def test_two_sides_with_their_differences_in_figures(model: HistogramModel) -> N
         ({"type": "choose", "id": "0.output", "bits": 16}, "codes of 2 to 8 bits, and 16 was given"),
         ({"type": "choose", "id": "0.output", "bits": 4.5}, "'choose'.bits"),
         ({"type": "choose", "id": "0.output", "rule": 7}, "'choose'.rule"),
-        ({"type": "choose", "id": "0.output", "per_channel": True}, "L2 searches one range for all channels"),
+        ({"type": "choose", "id": "0.output", "per_channel": True}, "0.output is no weight"),
         ({"type": "choose", "id": "0.output", "axis": 1}, "'choose' has no field 'axis'"),
         (
             {"type": "set_scale", "id": "0.output", "scale": 0, "zero_point": 0},
@@ -124,6 +127,8 @@ def test_what_a_page_sends_is_validated_and_refused_in_words(
     known = Registry()
     known.know(model)
     model.calibration.figures()
+    # What is found out beside would be another difference.
+    model.calibration.damage()
     for _ in range(20):
         before = state_of(model)
     refused = answer(gesture(model.id, event), known, Selection(), Ledger())
@@ -169,3 +174,50 @@ def test_values_before_and_after_travel_when_they_are_asked_for(model: Histogram
     model.handle(ShowValuesEvent("show_values", False))
     assert state_of(model).detail.values is None  # type: ignore[union-attr]
     assert len(model.snapshot().buffers) == 1
+
+
+def test_figures_that_a_person_waits_for_are_told_in_a_hurry(
+    model: HistogramModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What measures beside it would be done at any moment.
+    monkeypatch.setattr("workbench.quantization.metrics.Measurement._begin", lambda measurement: None)
+    model.calibration.figures()
+    hurried: list[bool] = []
+    model.listen(lambda one: hurried.append(answering()))
+    model.changed()
+    model.handle(SetRangeEvent("set_range", "0.output", 0.0, 1.0, False))
+    model.changed()
+    assert not any(hurried), "nothing new is known of the whole model"
+    model.calibration.figures()
+    hurried.clear()
+    model.changed()
+    model.changed()
+    assert hurried == [True, False]
+
+
+def test_the_first_values_that_a_person_asked_for_are_told_in_a_hurry(
+    model: HistogramModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No row is left for another picture, which would be told, too.
+    monkeypatch.setattr(importlib.import_module("workbench.widgets.histogram"), "BUDGET", 10.0)
+    model.handle(SelectEvent("select", "0.output"))
+    hurried: list[bool] = []
+    told = threading.Event()
+    model.handle(ShowValuesEvent("show_values", True))
+    model.listen(lambda one: (hurried.append(answering()), told.set()))
+    for expected in (True, False):
+        told.clear()
+        state_of(model)
+        assert told.wait(30)
+        assert hurried[-1] is expected
+        # Others, which nobody has asked for.
+        model.calibration.model(wb.randn(N=4, C=1, H=8, W=8))
+        model._values._again = 0.0
+
+
+def test_a_difference_that_is_shown_puts_away_what_was_refused(model: HistogramModel) -> None:
+    with pytest.raises(Refused, match=r"0\.output is no weight"):
+        model.handle(ChooseEvent("choose", "0.output", per_channel=True))
+    assert state_of(model).refusal is not None
+    model.handle(ShowDifferenceEvent("show_difference", "0.output"))
+    assert state_of(model).refusal is None

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from workbench.live.follow import selected_by
@@ -18,7 +19,7 @@ from workbench.live.registry import Registry
 from workbench.live.selection import Selection
 from workbench.live.validate import parse_event, parse_message
 
-__all__ = ["answer", "answering", "refuse"]
+__all__ = ["answer", "answering", "asked", "refuse"]
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +29,26 @@ _thread = threading.local()
 def answering() -> bool:
     """Say whether this thread is doing what a person asked: pictures that come of it are urgent."""
     return getattr(_thread, "answering", False)
+
+
+@contextmanager
+def asked() -> Iterator[None]:
+    """Do what a person asked, or tell what they wait for: pictures that come of it are urgent.
+
+    >>> with asked():
+    ...     print(answering())
+    True
+    >>> answering()
+    False
+    """
+    before = answering()
+    # Of this thread: what a cell publishes meanwhile, in its own, is nobody's wish.
+    _thread.answering = True
+    try:
+        yield
+    finally:
+        # In any case: the thread goes on to serve others.
+        _thread.answering = before
 
 
 def answer(said: object, registry: Registry, selection: Selection, ledger: Ledger) -> Reply | None:
@@ -72,13 +93,8 @@ def _do(request: Request, registry: Registry, selection: Selection) -> None:
     if model is None:
         raise Refused("this picture is not in the kernel any more; run its cell again")
     event = parse_event(model.view, request.event)
-    # Of this thread: what a cell publishes meanwhile, in its own, is nobody's wish.
-    _thread.answering = True
-    try:
+    with asked():
         model.handle(event)
-    finally:
-        # In any case: the thread goes on to serve others.
-        _thread.answering = False
     # After the view model has accepted it: what was refused selects nothing elsewhere.
     chosen: Mapping[str, Any] = selected_by(model, event)
     if chosen:

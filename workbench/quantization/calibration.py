@@ -189,14 +189,16 @@ class Calibration:
         ('kl', 15)
         """
         entry = self.entry(name)
+        # Before the rule has its say: under another one it would be refused all the same.
+        each = chosen.get("per_channel", entry.observer.qscheme.per_channel)
+        if each is True and entry.layer is None:
+            raise QuantizationError(
+                f"{name} is no weight: integer kernels add up over the channels of what comes in, so its values "
+                "have one scale. Turn per channel on for weights"
+            )
         with self._lock:
             # Within: of two gestures at once, each builds on what the other has chosen.
             factory = reset_by(entry.observer, **chosen)
-            if factory.settings["qscheme"].per_channel and entry.layer is None:
-                raise QuantizationError(
-                    f"{name} is no weight: integer kernels add up over the channels of what comes in, so its values "
-                    "have one scale. Turn per channel on for weights"
-                )
             kept = None if "rule" in chosen else entry.observer.override
             self._changes.put(name, Setting(factory, kept))
         self._tell()
@@ -284,7 +286,7 @@ class Calibration:
 
     def _side(self) -> Side:
         ratios = {entry.name: entry.sqnr() for entry in self.entries}
-        known = self.measurement is None or self.measurement.covers(self._changed)
+        known = self.answered
         figures = self.latest_figures()
         # Those of before the last change are another side's.
         return Side(self._changes.present(), figures if known else Figures(), ratios)
@@ -334,6 +336,11 @@ class Calibration:
         if self.measurement is None:
             raise QuantizationError(_NO_BATCH)
         return graph_diff(*self.measurement.graphs())
+
+    @property
+    def answered(self) -> bool:
+        """Whether the whole model was measured since a setting was changed last, or nobody measures it."""
+        return self.measurement is None or self.measurement.covers(self._changed)
 
     @property
     def outdated(self) -> bool:

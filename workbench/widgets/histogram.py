@@ -10,6 +10,7 @@ import weakref
 from typing import Any
 
 from workbench.base.errors import QuantizationError
+from workbench.live.answer import asked
 from workbench.live.messages import (
     ChooseEvent,
     CompareEvent,
@@ -71,9 +72,11 @@ class HistogramModel(ViewModel):
         self._words: tuple[Step | None, str] = (None, "")
         self._code: tuple[object, str] = (None, "")
         self._difference = ShownDifference(calibration)
-        self._values = LayerValuesBeside(calibration.measurement, self.again)
+        self._values = LayerValuesBeside(calibration.measurement, self._found)
         self._show_values = False
         self._urgent = False
+        # What a person waits for: what their change does to the whole model, and values before and after.
+        self._awaited = self._values_awaited = False
         self._settled = False
 
     @property
@@ -128,6 +131,24 @@ class HistogramModel(ViewModel):
         seen = [entry for entry in entries if entry.observer.batches and entry.layer is None]
         known = [entry for entry in seen if entry.observer.has_data]
         return next(iter([*known, *seen]), None)
+
+    def changed(self) -> None:
+        """Tell every listener; figures that a person waits for are told in a hurry, whoever has found them."""
+        if self._awaited and self._calibration.answered:
+            self._awaited = False
+            with asked():
+                super().changed()
+        else:
+            super().changed()
+
+    def _found(self) -> None:
+        """Show values before and after quantization: the first ones that a person waits for in a hurry."""
+        if self._values_awaited:
+            self._values_awaited = False
+            with asked():
+                self.again()
+        else:
+            self.again()
 
     def settle(self) -> None:
         """Bring all rows and the model's figures up to date: nothing is disturbed by that any more."""
@@ -215,6 +236,8 @@ class HistogramModel(ViewModel):
             if isinstance(event, ShowDifferenceEvent):
                 # Without the lock: a large model takes its time to trace, and pictures go on.
                 self._difference.show(self._calibration.entry(event.id))
+                self._refusal = None
+                self.again()
                 return
             with self._lock:
                 self._do(event)
@@ -227,6 +250,8 @@ class HistogramModel(ViewModel):
             self._refusal = None
             # What changes a range is shown with the figures that come of it.
             self._urgent = not isinstance(event, SelectEvent | ShowValuesEvent)
+            self._awaited = self._awaited or self._urgent
+            self._values_awaited = self._show_values
         # Looking at another observer is no news of any.
         (self.changed if self._urgent else self.again)()
 

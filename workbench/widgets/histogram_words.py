@@ -98,7 +98,7 @@ def _of_settings(entry: Entry, change: Change) -> str:
 def _gain(before: float, after: float) -> str:
     gain = after - before
     if not math.isfinite(gain) or abs(gain) < 0.05:
-        return "changed less than 0.1 dB"
+        return "made less than 0.1 dB of difference"
     return f"{'bought' if gain > 0 else 'cost'} {abs(gain):.1f} dB"
 
 
