@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { Scale } from '../src/common/scales';
 import { differences } from '../src/histogram/compare';
 import { arrange, dearness } from '../src/histogram/list';
+import { writeFigures } from '../src/histogram/figures';
 import { chosen, SettingsMenus } from '../src/histogram/menus';
+import { ruleWords } from '../src/histogram/rules';
 import { ScaleFields, whyNoScale } from '../src/histogram/scale';
 import { steps } from '../src/histogram/values';
 import { inSight } from '../src/histogram/window';
-import type { ChooseEvent, ObserverDetail, ObserverRow } from '../src/protocol';
+import type { ChooseEvent, HistogramState, ObserverDetail, ObserverRow } from '../src/protocol';
 
 const settings = {
   rule: 'l2',
@@ -45,6 +47,38 @@ describe('what is chosen of an observer', () => {
     ]);
     expect(told).toEqual(['no such bits']);
     expect(bits.value).toBe('8');
+  });
+});
+
+describe('words for a stranger', () => {
+  it('say what the rules of the menus go by', () => {
+    for (const name of ['min-max', 'moving average', '99.9 %', 'L2', 'KL', 'MSE', 'yours']) {
+      expect(ruleWords(name), name).not.toBe('');
+    }
+    const menus = new SettingsMenus(
+      () => Promise.resolve(),
+      () => {}
+    );
+    menus.accept({ id: 'a', settings } as unknown as ObserverDetail);
+    const rule = menus.element.querySelector<HTMLSelectElement>('[data-testid=wb-choose-rule]')!;
+    expect(rule.title).toContain('least squared error');
+  });
+
+  it('stand behind the figures, with the exact numbers', () => {
+    const element = document.createElement('div');
+    const state = { model: { sqnr: 31.25, accuracy: 0.986, float_accuracy: 0.988 } } as HistogramState;
+    const detail = { bits: 7, quant_min: 0, quant_max: 127, sqnr: 38.123 } as ObserverDetail;
+    const title = (name: string): string =>
+      element.querySelector<HTMLElement>(`[data-figure=${name}]`)?.title ?? '';
+    writeFigures(element, state, detail, null);
+    expect(title('codes')).toContain('one of 8 bits is left free');
+    expect(title('layer')).toBe(
+      '38.123 · SQNR of these values once they are rounded to codes, by themselves: 6 dB more halve the error'
+    );
+    expect(title('model')).toContain('31.25 · SQNR of the model’s results on the held batch');
+    expect(title('accuracy')).toBe('0.986 on the held batch · 98.8 % in floating point');
+    writeFigures(element, state, { ...detail, bits: 8, quant_max: 255 }, null);
+    expect(title('codes')).toBe('smallest and greatest integer');
   });
 });
 

@@ -135,6 +135,19 @@ describe('a hand on a range', () => {
     expect(made.range).toEqual({ low: -1, high: 1 });
   });
 
+  it('moves both ends of a symmetric range, and one of any other', () => {
+    const { made } = control();
+    made.moveEnd('high', 2, false);
+    expect(made.range).toEqual({ low: -1, high: 2 });
+    made.accept({ ...detail, id: 'b', settings: { symmetric: true } } as ObserverDetail);
+    made.moveEnd('high', 0.6, false);
+    expect(made.range).toEqual({ low: -0.6, high: 0.6 });
+    made.moveEnd('low', -0.25, false);
+    expect(made.range).toEqual({ low: -0.25, high: 0.25 });
+    made.moveEnd('high', -0.1, true);
+    expect(made.refusal).toContain('the low end 0.100 is not below the high end −0.100');
+  });
+
   it('lets go when another observer is shown', () => {
     const { made } = control();
     made.move({ low: -1, high: 2 }, false);

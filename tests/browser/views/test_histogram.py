@@ -362,7 +362,7 @@ def test_values_before_and_after_lie_over_the_histogram(harness: Harness) -> Non
     harness.do("show('compared')")
     expect(root.get_by_test_id("wb-values-float")).to_have_count(1)
     expect(root.get_by_test_id("wb-values-integer")).to_have_count(1)
-    expect(root.get_by_test_id("wb-values")).to_contain_text("15.8 dB apart")
+    expect(root.get_by_test_id("wb-values")).to_contain_text("SQNR 15.8 dB")
     harness.do(
         "patch({ no_values: 'no batch is held', detail: { ...harness.state().detail, values: null } })"
     )
@@ -381,7 +381,7 @@ def test_of_thousands_only_those_in_sight_are_in_the_page(harness: Harness) -> N
     listed.focus()
     harness.page.keyboard.press("Home")
     assert harness.events()[-1] == {"type": "select", "id": "layer0"}
-    root.get_by_test_id("wb-order").get_by_role("radio", name="damage").click()
+    root.get_by_test_id("wb-order").get_by_role("radio", name="cost").click()
     expect(rows.first.locator(".wb-list-sqnr")).to_have_text("22.0 dB")
 
 

@@ -187,9 +187,12 @@ export abstract class Picture<S extends { readonly head: Head }, E> implements V
     return this.content.clientWidth;
   }
 
-  /** What to show when a state has nothing in it. */
-  protected empty(sentence = this.identity.emptySentence): HTMLElement {
-    return emptyState(sentence, this.options.empty ?? this.identity.emptyCode, text => this.host.copy(text));
+  /** What to show when a state, or a part of one, has nothing in it. */
+  protected empty(
+    sentence = this.identity.emptySentence,
+    code = this.options.empty ?? this.identity.emptyCode
+  ): HTMLElement {
+    return emptyState(sentence, code, text => this.host.copy(text));
   }
 
   private showEmpty(): void {

@@ -5,6 +5,10 @@ import { h, replace } from '../common/dom';
 import { decibels, figure } from '../common/numbers';
 import { button } from '../common/parts';
 import type { Theme } from '../common/theme';
+import { ruleWords } from './rules';
+
+/** What the range set by hand is called. */
+const YOURS = 'yours';
 
 /** What a candidate asks for. */
 export interface CandidateEvents {
@@ -37,16 +41,19 @@ export class Candidates {
       ? document.activeElement?.getAttribute('data-name')
       : null;
     const buttons = detail.candidates.map((candidate, index) => this.made(candidate, index, best, theme));
-    replace(this.element, h('span', { class: 'wb-quiet' }, 'candidates'), ...buttons);
+    const label = h('span', { class: 'wb-quiet' }, 'candidates');
+    const taken = detail.candidates.some(candidate => candidate.name === YOURS);
+    replace(this.element, label, ...buttons, taken ? null : kept());
     this.element.hidden = detail.candidates.length === 0;
     buttons.find(element => element.dataset['name'] === focused)?.focus();
   }
 
   private made(candidate: Candidate, index: number, best: number, theme: Theme): HTMLButtonElement {
     const isBest = candidate.sqnr !== null && candidate.sqnr === best;
+    const words = ruleWords(candidate.name);
     const element = button('', () => this.events.take(candidate), {
       class: 'wb-button wb-candidate',
-      title: `${candidate.name}: ${figure(candidate.low)} to ${figure(candidate.high)}${isBest ? ', the best of these' : ''}`,
+      title: `${candidate.name}: ${figure(candidate.low)} to ${figure(candidate.high)}${isBest ? ', the best of these' : ''}${words && ` · ${words}`}`,
       'data-name': candidate.name,
       'data-testid': 'wb-candidate',
       'data-best': isBest
@@ -63,4 +70,15 @@ export class Candidates {
     element.addEventListener('blur', show(false));
     return element;
   }
+}
+
+/** Room for the range set by hand before there is one: the plot below must not move when a hand begins to drag. */
+function kept(): HTMLElement {
+  return h(
+    'span',
+    { class: 'wb-button wb-candidate wb-kept', 'aria-hidden': 'true' },
+    h('i'),
+    YOURS,
+    h('small', {}, decibels(10))
+  );
 }

@@ -44,11 +44,11 @@ export class Channels {
     const more = outliers.length > 3 ? ` and ${outliers.length - 3} more` : '';
     setText(
       this.text,
-      `range of each ${name}${outliers.length > 0 ? ` · outlier${outliers.length > 1 ? 's' : ''}: ${first}${more}` : ''}`
+      `ranges along ${name}${outliers.length > 0 ? ` · outlier${outliers.length > 1 ? 's' : ''}: ${first}${more}` : ''}`
     );
     this.svg.setAttribute(
       'aria-label',
-      `range of each of ${detail.channels.length} entries of ${name}; ${outliers.length} outliers`
+      `ranges of ${detail.channels.length} entries along ${name}; ${outliers.length} outliers`
     );
   }
 

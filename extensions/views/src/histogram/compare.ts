@@ -105,7 +105,7 @@ export class Compare {
       h('td', {}),
       h('th', { scope: 'col' }, mark('A')),
       h('th', { scope: 'col' }, mark('B')),
-      h('th', { scope: 'col' }, 'B less A')
+      h('th', { scope: 'col' }, 'B − A')
     );
     const table = h('table', {}, h('thead', {}, head), h('tbody', {}, ...rows));
     return comparison.differences.length > 0

@@ -47,6 +47,16 @@ export class RangeControl {
     return this.local !== null;
   }
 
+  /** Moves one end; where zero stands in the middle of the codes the other end is its mirror image. */
+  moveEnd(end: keyof Range, value: number, done: boolean): void {
+    if (this.detail?.settings?.symmetric) {
+      const high = end === 'high' ? value : -value;
+      this.move({ low: -high, high }, done);
+    } else {
+      this.move({ ...this.range, [end]: value }, done);
+    }
+  }
+
   /** Moves to a range; `done` ends the movement, and only then can it be undone. */
   move(next: Range, done: boolean): void {
     const { detail } = this;

@@ -21,6 +21,9 @@ import { ValuesLegend, type Overlay } from './values';
 const VALUES_TITLE =
   'Values of this layer on the held batch, in the floating point model and in the integer one';
 
+const CURVE_TITLE =
+  'SQNR is the ratio of signal to quantization noise: 6 dB more halve the error. Too narrow a range clips, too wide a one rounds coarsely';
+
 type Send = (event: HistogramViewEvent) => Promise<Answer | void>;
 
 /** What the detail asks of the view around it. */
@@ -91,7 +94,7 @@ export class DetailPane {
   ) {
     this.control = new RangeControl(send, redraw);
     this.plot = new RangePlot({
-      move: (end, value, done) => this.control.move({ ...this.control.range, [end]: value }, done),
+      move: (end, value, done) => this.control.moveEnd(end, value, done),
       current: () => this.control.range
     });
     this.refusal = new Notice('wrong', 'wb-refusal', () => this.dismiss());
@@ -114,7 +117,11 @@ export class DetailPane {
       () => void next({ type: 'show_values', on: !(this.state?.show_values ?? false) }),
       { 'data-testid': 'wb-show-values', 'aria-pressed': 'false', title: VALUES_TITLE }
     );
-    const write = button('write as code', () => this.told(around.write(this.state?.head.code ?? '')), {
+    const writeAsCode = (): void => {
+      this.dismiss();
+      this.told(around.write(this.state?.head.code ?? ''));
+    };
+    const write = button('write as code', writeAsCode, {
       'data-testid': 'wb-write-code',
       title: 'Put the QConfigMapping that does what is chosen here into a new cell, and copy it'
     });
@@ -155,12 +162,16 @@ export class DetailPane {
     this.curveFigure = h(
       'figure',
       {},
-      h('figcaption', {}, h('span', {}, 'SQNR in dB against width of the range'), this.curveText),
+      h(
+        'figcaption',
+        {},
+        h('span', { title: CURVE_TITLE }, 'SQNR in dB against width of the range'),
+        this.curveText
+      ),
       this.curve as unknown as HTMLElement
     );
     this.pair = h('div', { class: 'wb-pair' }, this.curveFigure, this.channels.element);
     this.element.addEventListener('keydown', event => this.key(event));
-    const spacer = h('span', { class: 'wb-spacer' });
     const controls = h(
       'div',
       { class: 'wb-controls' },
@@ -169,14 +180,12 @@ export class DetailPane {
       this.scales.labelled('scale'),
       this.scales.labelled('zero point'),
       this.reset,
-      spacer,
       h('span', { class: 'wb-together' }, this.scale.element, this.around.element, this.values)
     );
     const choices = h(
       'div',
       { class: 'wb-controls' },
       this.menus.element,
-      h('span', { class: 'wb-spacer' }),
       h('span', { class: 'wb-together' }, this.undo, this.redo, this.compare.buttons, write, difference)
     );
     this.element.append(
@@ -185,12 +194,12 @@ export class DetailPane {
       this.candidates.element,
       this.plot.element,
       this.legend.element,
-      this.refusal.element,
       controls,
       choices,
+      // Below what a hand is at, so that nothing moves under it.
+      this.refusal.element,
       this.figures,
-      this.change,
-      this.done,
+      h('div', { class: 'wb-news' }, this.change, this.done),
       this.compare.table,
       this.pair
     );
@@ -303,7 +312,8 @@ export class DetailPane {
 
   private writeTitle(detail: ObserverDetail, row: ObserverRow | undefined): void {
     const facts = [
-      row?.dims.length ? `[${row.dims.join(', ')}]` : '',
+      // Points for dims of which none has a name say nothing.
+      row?.dims.some(dim => dim !== '·') ? `[${row.dims.join(', ')}]` : '',
       row?.dtype ?? '',
       row?.scheme ?? '',
       `${detail.bits} bit`,

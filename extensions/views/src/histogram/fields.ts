@@ -68,7 +68,7 @@ export class RangeFields {
       this.control.refuse(result.problem);
       return;
     }
-    this.control.move({ ...this.control.range, [end]: result.value }, true);
+    this.control.moveEnd(end, result.value, true);
     input.toggleAttribute('aria-invalid', false);
     if (this.control.refusal) {
       input.setAttribute('aria-invalid', 'true');

@@ -1,8 +1,10 @@
 /** The figures of one observer and of its model. */
-import type { HistogramState, ObserverDetail } from '../protocol';
+import type { HistogramState, ModelFigures, ObserverDetail } from '../protocol';
 import { h, replace } from '../common/dom';
-import { decibels, exact, figure } from '../common/numbers';
-import { accuracyText } from './list';
+import { decibels, exact, figure, percent } from '../common/numbers';
+import { accuracyText, LAYER_TITLE } from './list';
+
+const MODEL_TITLE = 'SQNR of the model’s results on the held batch, with everything in codes';
 
 /** Writes the figures; `preview` is what the curve says of a range that Python has not measured yet. */
 export function writeFigures(
@@ -17,14 +19,16 @@ export function writeFigures(
     state.model.float_accuracy !== null &&
     state.model.accuracy < state.model.float_accuracy - 0.005;
   const list: readonly (readonly [string, string, string, boolean?])[] = [
-    ['codes', `${figure(detail.quant_min)} … ${figure(detail.quant_max)}`, 'smallest and greatest integer'],
+    ['codes', `${figure(detail.quant_min)} … ${figure(detail.quant_max)}`, codesTitle(detail.bits)],
     [
       'layer',
       sqnr,
-      preview === null ? exact(detail.sqnr) : 'read from the curve until Python has measured it'
+      preview === null
+        ? `${exact(detail.sqnr)} · ${LAYER_TITLE}`
+        : 'read from the curve until Python has measured it'
     ],
-    ['model', decibels(state.model.sqnr), exact(state.model.sqnr)],
-    ['accuracy', accuracyText(state.model), exact(state.model.accuracy), worse]
+    ['model', decibels(state.model.sqnr), `${exact(state.model.sqnr)} · ${MODEL_TITLE}`],
+    ['accuracy', accuracyText(state.model), accuracyTitle(state.model), worse]
   ];
   const key = JSON.stringify(list);
   if (element.dataset['key'] === key) {
@@ -43,4 +47,14 @@ export function writeFigures(
       )
     )
   );
+}
+
+function codesTitle(bits: number): string {
+  const free = ' · one of 8 bits is left free, so that sums of products fit into 16 bits';
+  return `smallest and greatest integer${bits === 7 ? free : ''}`;
+}
+
+function accuracyTitle({ accuracy, float_accuracy: plain }: ModelFigures): string {
+  const before = plain === null ? '' : ` · ${percent(plain)} in floating point`;
+  return `${exact(accuracy)} on the held batch${before}`;
 }

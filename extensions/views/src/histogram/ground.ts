@@ -48,19 +48,21 @@ export interface Ground {
 export function drawGround(ground: Ground): void {
   drawAxis(ground);
   drawBars(ground);
-  drawZones(ground);
   drawLevels(ground);
   if (ground.state.overlay) {
     const { over, across, height, theme, state } = ground;
     drawOverlay(over, ground.state.overlay, across, height - BOTTOM, TOP + 8, state.log, theme);
   }
+  // Over all lines: its words are to be read.
+  drawZones(ground);
   drawMarks(ground);
 }
 
 function drawAxis({ across, under, width, height, theme }: Ground): void {
   const base = height - BOTTOM;
   const { low, high } = across;
-  const values = ticks(low, high, Math.max(2, Math.floor(width / 90)));
+  // Two numbers at least, also where there is little room: one alone is no axis.
+  const values = ticks(low, high, Math.max(4, Math.floor(width / 90)));
   for (const tick of values) {
     const at = across.at(tick);
     under.append(

@@ -39,7 +39,7 @@ class HistogramView extends Picture<HistogramState, HistogramViewEvent> {
         openDiff: () => this.openDiff()
       }
     );
-    this.nothing = this.empty('');
+    this.nothing = this.empty('', 'prepared(batch)');
     this.layout = h('div', { class: 'wb-observers' }, this.list.element, this.detail.element, this.nothing);
     this.listeners.add(
       host.onSelect?.(selection => {

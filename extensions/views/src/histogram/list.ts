@@ -14,6 +14,12 @@ export type Order = 'graph' | 'worst' | 'damage';
 /** Height of a row in pixels, with the gap below it; the style sheet has the same. */
 const ROW = 27;
 
+/** What a figure of one observer is. */
+export const LAYER_TITLE =
+  'SQNR of these values once they are rounded to codes, by themselves: 6 dB more halve the error';
+const ALONE_TITLE = 'SQNR of the model’s results with this alone quantized';
+const COST_TITLE = 'What this alone costs the model: the higher, the dearer';
+
 /** The rows to show: those whose name holds every word, in the order asked for. */
 export function arrange(rows: readonly ObserverRow[], order: Order, search: string): ObserverRow[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
@@ -95,7 +101,7 @@ export class ObserverList {
       [
         ['graph', 'graph'],
         ['worst', 'worst'],
-        ['damage', 'damage']
+        ['damage', 'cost']
       ],
       'graph',
       () => this.fill(true),
@@ -135,9 +141,10 @@ export class ObserverList {
   private fill(fromTop = false): void {
     this.shown = arrange(this.all, this.order.value, this.search.value);
     const byDamage = this.order.value === 'damage';
-    const heads = ['observer', 'values', byDamage ? 'model if alone' : 'layer', 'cost'];
+    const heads = ['observer', 'values', byDamage ? 'model' : 'layer', 'cost'];
     if (this.heads.textContent !== heads.join('')) {
-      replace(this.heads, ...heads.map(text => h('span', {}, text)));
+      const titles = ['', '', byDamage ? ALONE_TITLE : LAYER_TITLE, COST_TITLE];
+      replace(this.heads, ...heads.map((text, at) => h('span', { title: titles[at] || null }, text)));
     }
     if (fromTop) {
       this.rows.scrollTop = 0;
@@ -173,7 +180,7 @@ export class ObserverList {
         'span',
         { class: 'wb-list-name', title: `${row.name} · ${row.scheme} · ${row.batches} batches` },
         bad ? h('b', { class: 'wb-loud' }, '⚠ ') : null,
-        row.name,
+        h('span', { class: 'wb-list-path' }, h('bdi', { dir: 'ltr' }, row.name)),
         row.overridden ? h('span', { class: 'wb-quiet', title: 'set by hand' }, ' ✎') : null
       ),
       spark(row.spark) as unknown as HTMLElement,

@@ -3,6 +3,7 @@ import type { Answer } from '../host';
 import type { ChooseEvent, ObserverDetail } from '../protocol';
 import { h, replace } from '../common/dom';
 import { select } from '../common/parts';
+import { ruleWords } from './rules';
 
 type Part = 'rule' | 'symmetric' | 'bits' | 'per_channel';
 
@@ -107,6 +108,10 @@ export class SettingsMenus {
       if (input && input.value !== value && !input.matches(':open')) {
         input.value = value;
       }
+    }
+    const { rule } = this.inputs;
+    if (rule) {
+      rule.title = ruleWords(rule.selectedOptions[0]?.text ?? '');
     }
     const each = this.inputs.per_channel;
     if (each) {

@@ -159,10 +159,12 @@ export class RangePlot {
     const span = this.x.high - this.x.low;
     const step = (span / 200) * (event.shiftKey ? 10 : 1);
     const least = span / 200;
+    // Of a symmetric range the other end comes along, to the middle and no further.
+    const other = detail.settings?.symmetric ? { low: 0, high: 0 } : range;
     const edge =
       end === 'low'
-        ? { Home: Math.min(detail.observed_low, range.low), End: range.high - least }
-        : { Home: range.low + least, End: Math.max(detail.observed_high, range.high) };
+        ? { Home: Math.min(detail.observed_low, range.low), End: other.high - least }
+        : { Home: other.low + least, End: Math.max(detail.observed_high, range.high) };
     const value = {
       ArrowLeft: range[end] - step,
       ArrowDown: range[end] - step,

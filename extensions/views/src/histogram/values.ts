@@ -12,6 +12,9 @@ export interface Overlay {
   readonly integer: Float32Array;
 }
 
+const WHOLE =
+  'with all that comes before in codes, too; the layer’s own figure is of its own rounding alone, on all values seen';
+
 /** The colours of the two: a line of ink, and orange. */
 export function colours(theme: Theme): { readonly float: string; readonly integer: string } {
   return { float: theme.ink, integer: theme.dark ? '#f0a04b' : '#d55e00' };
@@ -102,8 +105,8 @@ export class ValuesLegend {
       h('span', { class: 'wb-quiet' }, 'before and after:'),
       h('span', {}, mark(paint.float, true), 'float model'),
       h('span', {}, mark(paint.integer, false), 'integer model'),
-      h('span', { title: exact(sqnr) }, `${decibels(sqnr)} apart`),
-      h('span', { title: exact(worst) }, `at most ${figure(worst)}`),
+      h('span', { title: `${exact(sqnr)}: ${WHOLE}` }, `SQNR ${decibels(sqnr)}`),
+      h('span', { title: exact(worst) }, `at most ${figure(worst)} apart`),
       h('span', { title: exact(shift) }, `mean moved by ${figure(shift)}`)
     );
   }
