@@ -64,7 +64,11 @@ def test_the_table_and_the_figure(trained: Any, digits: Any) -> None:
     assert lines[0].split() == ["layer", "alone", "dB", "KL", "accuracy", "gain", "dB"]
     assert lines[2].startswith(f"{found.costs[0].name} (") and "in floating point)" in lines[-1]
     assert "accuracy" not in repr(q.sensitivity(trained, digits[1][0], others=False, progress=False))
-    assert len(found.plot().axes[0].patches) == 4
+    drawn = found.plot()
+    axes, legend = drawn.axes[0], drawn.axes[0].get_legend()
+    assert len(axes.patches) == 4
+    drawn.draw_without_rendering()
+    assert legend.get_window_extent().y0 >= axes.get_window_extent().y1 - 1, "its words stand over the bars"
     assert json.loads(json.dumps(found.to_dict()))["layers"][0]["name"] == found.costs[0].name
 
 
@@ -132,7 +136,11 @@ def test_a_budget_of_bytes_is_kept_by_the_mapping(trained: Any, digits: Any) -> 
     ratios = [ratio for _, ratio in found.curve]
     assert ratios == sorted(ratios) and math.isinf(ratios[-1])
     assert found.loss.sqnr > next(one.loss.sqnr for one in found.uniform if one.name == "int8")
-    assert "of 2.93 KB" in repr(found) and found.plot().axes[0].lines
+    assert "of 2.93 KB" in repr(found)
+    axes = found.plot().axes[0]
+    assert axes.lines and axes.get_legend().get_texts()[0].get_text() == "best that fits"
+    written = [label.get_text() for label in axes.get_xticklabels()]
+    assert len(written) > 1 and all(text.endswith(" KB") for text in written), written
     assert json.loads(json.dumps(found.to_dict()))["choices"] == found.choices
 
 

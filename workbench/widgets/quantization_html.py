@@ -18,7 +18,8 @@ MOST_ADVICE = 8
 
 BLUE, ORANGE = "#0072b2", "#d55e00"
 _WIDE = f"{BOX};max-width:1080px"
-_TABLE = "border-collapse:collapse;width:100%;font-size:13px"
+# JupyterLab gives all columns of a table in an output one width, and cuts what does not fit.
+_TABLE = "border-collapse:collapse;width:100%;font-size:13px;table-layout:auto"
 _LINE = "var(--jp-border-color2,rgba(127,127,127,.35))"
 _NUMBER = "text-align:right;white-space:nowrap;padding:3px 8px"
 _NAME = f"text-align:left;padding:3px 8px 3px 0;max-width:17em;white-space:nowrap;{CUT}"
@@ -262,6 +263,7 @@ def _histogram(one: Any) -> str:
     )
     told = f"values {figure(first)} … {figure(last)}, codes span {figure(one.low)} … {figure(one.high)}"
     return (
-        f'<svg width="{width}" height="{height}" role="img" aria-label="{told}" style="vertical-align:middle">'
+        f'<svg width="{width}" height="{height}" role="img" aria-label="{told}" '
+        'style="vertical-align:middle;max-width:none">'
         f'<title>{told}</title>{shade}<path d="{path}" fill="currentColor" opacity=".65"/></svg>'
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.base.lazy import Lazy
@@ -51,26 +51,51 @@ def bars(
     axes.invert_yaxis()
     if mark is not None and math.isfinite(mark):
         axes.axvline(mark, color=ORANGE, linewidth=1.2, label=f"{marked}: {mark:.1f} dB")
-        axes.legend(frameon=False)
+        # Above the bars: over them its words could not be read.
+        axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
     axes.set_xlabel(title)
     axes.spines[["top", "right"]].set_visible(False)
     return made
 
 
 def curve(
-    x: Sequence[float], y: Sequence[float], points: Sequence[tuple[str, float, float]], names: tuple[str, str]
+    x: Sequence[float],
+    y: Sequence[float],
+    points: Sequence[tuple[str, float, float]],
+    names: tuple[str, str],
+    figure: Callable[[float], str],
+    binary: bool = False,
 ) -> Any:
-    """Return a figure of steps `y` over `x`, with named points."""
+    """Return a figure of steps `y` over `x`, with named points.
+
+    `figure` writes what stands below the axis, at powers of two where they are `binary`, as bytes are.
+    """
     made = _matplotlib.Figure(figsize=(6, 3.6), layout="constrained")
     axes = made.add_subplot()
     finite = [(a, b) for a, b in zip(x, y, strict=True) if math.isfinite(b)]
     axes.plot(
-        [a for a, _ in finite], [b for _, b in finite], color=BLUE, drawstyle="steps-post", label="best"
+        [a for a, _ in finite],
+        [b for _, b in finite],
+        color=BLUE,
+        drawstyle="steps-post",
+        label="best that fits",
     )
     for name, across, up in points:
         if math.isfinite(up):
             axes.plot([across], [up], marker="o", color=ORANGE, linestyle="none")
             axes.annotate(name, (across, up), textcoords="offset points", xytext=(6, -10), fontsize=9)
+    axes.legend(frameon=False, loc="lower right")
+    # The name of a point at the edge stays within the axes.
+    axes.margins(x=0.08, y=0.14)
+    left, right = axes.get_xlim()
+    left = max(0.0, left)
+    axes.set_xlim(left, right)
+    if binary:
+        step = 2.0 ** math.ceil(math.log2((right - left) / 6))
+        axes.set_xticks([step * at for at in range(math.ceil(left / step), math.floor(right / step) + 1)])
+    else:
+        axes.locator_params(axis="x", nbins=6)
+    axes.xaxis.set_major_formatter(lambda value, place: figure(value))
     axes.set_xlabel(names[0])
     axes.set_ylabel(names[1])
     axes.spines[["top", "right"]].set_visible(False)

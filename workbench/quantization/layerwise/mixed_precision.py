@@ -137,6 +137,8 @@ class MixedPrecision:
             [ratio for _, ratio in self.curve],
             points,
             (self.budget.unit, "SQNR of the output, dB"),
+            self.budget.figure,
+            binary=self.budget.name == "size",
         )
 
 
