@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,6 +67,29 @@ def test_what_came_in_the_place_of_another_shares_its_row() -> None:
     assert (pair.before.op, pair.after.op) == ("relu", "tanh")
     assert drawn.counts == [["added", "1"], ["removed", "1"], ["same", "1"]]
     assert drawn.head.title == "mine"
+
+
+class Called(wb.nn.Module):
+    """A module that calls one op."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def forward(self, x: Any) -> Any:
+        return getattr(x, self.name)()
+
+
+def test_both_columns_stand_in_the_order_of_their_graphs() -> None:
+    # As codes replace two layers, take in what stood between them, and end behind both.
+    before = wb.nn.Sequential(OrderedDict(a=Called("exp"), b=Called("relu"), c=Called("sin")))
+    after = wb.nn.Sequential(OrderedDict(a=Called("tanh"), c=Called("cos"), d=Called("abs")))
+    for one, other in ((before, after), (after, before)):
+        drawn = state(DiffModel(wb.graph.diff(*(trace(each, wb.ones(N=3)) for each in (one, other)))))
+        for column, model in (("before", one), ("after", other)):
+            listed = [getattr(row, column).op for row in drawn.rows if getattr(row, column) is not None]
+            assert listed == [module.name for module in model.children()]
+        assert [row.status for row in drawn.rows].count("replaced") == 2
 
 
 def test_of_a_large_one_what_is_the_same_travels_as_a_number(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import accumulate
 
 from workbench.base.collector import collector_at_rest
 from workbench.graph.blocks import Block, Node, SubGraph, called
@@ -95,13 +97,13 @@ class _Difference:
     def _merged(self, before: list[Node], after: list[Node]) -> Iterator[NodeDiff]:
         """Yield the nodes of one function of both graphs: what was removed stands behind what it stood behind."""
         places = {node: i for i, node in enumerate(before)}
-        pairs = [
-            (i, places[self._back[node]]) for i, node in enumerate(after) if self._back.get(node) in places
-        ]
+        # What came in the place of another stands where that stood, like one with a twin.
+        others = ((i, self._back.get(node, self._instead.get(node))) for i, node in enumerate(after))
+        pairs = [(i, places[node]) for i, node in others if node in places]
         begin, start = 0, 0
         for i, j in [*rising(pairs), (len(after), len(before))]:
             # Those with a twin are shown where that stands.
-            yield from map(self._of_before, self._only(before[start:j]))
+            yield from map(self._of_before, self._only(before[start : j + 1]))
             yield from map(self._of_after, after[begin : i + 1])
             begin, start = i + 1, j + 1
 
@@ -143,7 +145,12 @@ class _Difference:
             [node for nodes in lists[0].values() for node in nodes if node not in found.nodes],
             [node for nodes in lists[1].values() for node in nodes if node not in taken],
         ]
+        places = [
+            {node: (function, i) for function, nodes in one.items() for i, node in enumerate(nodes)}
+            for one in lists
+        ]
         for key, nothing in ((_line, ()), (_module, ()), (self._between, frozenset())):
+            crosses = self._crossing(places)
             groups: list[dict[Hashable, list[Node]]] = [{}, {}]
             for group, nodes in zip(groups, rest, strict=True):
                 for node in nodes:
@@ -152,10 +159,35 @@ class _Difference:
                         group.setdefault(where, []).append(node)
             for where, nodes in groups[0].items():
                 others = groups[1].get(where, [])
-                if len(nodes) == len(others):
+                # Between the same neighbours lies also what stands behind something else that was replaced.
+                apart = key == self._between and any(map(crosses, nodes, others))
+                if len(nodes) == len(others) and not apart:
                     self._instead.update(zip(nodes, others, strict=True))
                     self._instead.update(zip(others, nodes, strict=True))
             rest = [[node for node in nodes if node not in self._instead] for nodes in rest]
+
+    def _crossing(self, places: list[dict[Node, tuple[SubGraph, int]]]) -> Callable[[Node, Node], bool]:
+        """Return what says of two nodes whether something stands in front of one, and its twin behind the other."""
+        pairs: dict[tuple[SubGraph, SubGraph], list[tuple[int, int]]] = {}
+        for one, other in (*self._found.nodes.items(), *self._instead.items()):
+            if one in places[0] and other in places[1] and one not in self._found.moved:
+                (function, i), (twin, j) = places[0][one], places[1][other]
+                pairs.setdefault((function, twin), []).append((i, j))
+        known = {}
+        for functions, found in pairs.items():
+            found.sort()
+            behind = [j for _, j in found]
+            most = list(accumulate(behind, max))
+            least = list(accumulate(reversed(behind), min))[::-1]
+            known[functions] = [i for i, _ in found], most, least
+
+        def crosses(one: Node, other: Node) -> bool:
+            (function, i), (twin, j) = places[0][one], places[1][other]
+            starts, most, least = known.get((function, twin), ([], [], []))
+            at = bisect_left(starts, i)
+            return (at > 0 and most[at - 1] > j) or (at < len(least) and least[at] < j)
+
+        return crosses
 
     def _between(self, node: Node) -> Hashable:
         """Return what both graphs have in front of a node that only one of them has."""
