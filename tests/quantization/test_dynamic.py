@@ -313,3 +313,18 @@ def test_recurrent_layers_take_no_sequences(kind: Any, batch_first: bool) -> Non
     assert tuple(y.shape) == tuple(own.shape)
     pairs = zip(states, own_states, strict=True) if kind is wb.nn.LSTM else [(states, own_states)]
     assert all(tuple(a.shape) == tuple(b.shape) for a, b in pairs)
+
+
+def test_layers_in_codes_print_that_they_are() -> None:
+    """As PyTorch's do: a model that is printed shows what became codes, and what did not."""
+    model = wb.nn.Sequential(wb.nn.LSTM(4, 4), wb.nn.Linear(4, 4), wb.nn.GELU()).eval()
+    lines = repr(q.quantize_dynamic(model)).splitlines()
+    assert [line.split("(")[1].split(": ")[1] for line in lines[1:4]] == [
+        "DynamicQuantizedLSTM", "DynamicQuantizedLinear", "GELU",
+    ]  # fmt: skip
+    model = wb.nn.Sequential(
+        wb.nn.Conv2d(1, 2, 3), wb.nn.ReLU(), wb.nn.ELU(), wb.nn.Flatten(), wb.nn.Linear(8, 2)
+    ).eval()
+    lines = repr(q.quantize(model, [wb.rand(2, 1, 4, 4)])).splitlines()
+    for name in ("Quantize(", "QuantizedConvReLU2d(", "QuantizedELU(", "Flatten(", "QuantizedLinear("):
+        assert any(line.strip().partition(": ")[2].startswith(name) for line in lines), name

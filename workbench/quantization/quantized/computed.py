@@ -81,6 +81,9 @@ class Computed(QuantizedModule):
         """Return scale and zero point."""
         return self._output_repr()
 
+    def _get_name(self) -> str:
+        return f"Quantized{type(self).__name__}"
+
 
 class _Stateless(Computed):
     """A module of which PyTorch's state has nothing: what it holds is beside the versions there."""

@@ -111,6 +111,9 @@ class _Table(Repacked):
             object.__setattr__(self, "_made", held)
         return held[1]
 
+    def _get_name(self) -> str:
+        return f"Quantized{type(self).__name__}"
+
     def extra_repr(self) -> str:
         """Return the sizes."""
         return f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}, dtype={self.dtype.name}"

@@ -67,3 +67,6 @@ class InCodes:
         for module in made.modules():
             module.__dict__.pop("qconfig", None)
         return made
+
+    def _get_name(self) -> str:
+        return f"Quantized{type(self).__name__}"

@@ -117,6 +117,9 @@ class Weighted(QuantizedModule):
         told = {**self._coding(), "relu": self.relu}
         return {**told, "scale": None} if self.float_results else told
 
+    def _get_name(self) -> str:
+        return f"Quantized{type(self).__name__}"
+
 
 def empty_codes(shape: tuple[int, ...], labels: Names) -> Any:
     """Return the weight of a layer that has none yet: codes of zeros."""

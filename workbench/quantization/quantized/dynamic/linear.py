@@ -115,6 +115,9 @@ class Linear(PackedLinear):
             {key: one for key, one in given.items() if key not in ("scale", "zero_point")}
         )
 
+    def _get_name(self) -> str:
+        return f"DynamicQuantized{type(self).__name__}"
+
     def extra_repr(self) -> str:
         """Return sizes and the type of the weight."""
         return f"in_features={self.in_features}, out_features={self.out_features}, dtype={self.weight.dtype}"

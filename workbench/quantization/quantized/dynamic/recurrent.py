@@ -124,6 +124,9 @@ class _Coded(Repacked):
         bias = getattr(self, f"bias_{what}{suffix}", None) if self.bias else None
         return affine(x, getattr(self, f"weight_{what}{suffix}"), bias, self.token)
 
+    def _get_name(self) -> str:
+        return f"DynamicQuantized{type(self).__name__}"
+
 
 def _lstm_step(inner: Any, state: Any, hidden: Any) -> tuple[Any, Any]:
     i, f, g, o = (inner + hidden).chunk(4, -1)
