@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.peers.saturation import MOST
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.value import new
 from workbench.ops.quantized.quantize import range_qparams
@@ -33,9 +34,6 @@ def same_numbers_whichever_tests_run() -> None:
 
 
 F = wb.quantization.quantized.functional
-
-MOST = 127 if torch.cpu._is_vnni_supported() else 63
-"""The greatest code of a weight: without VNNI theirs adds pairs of products in 16 bits, which saturate with eight."""
 
 
 @pytest.fixture(autouse=True)

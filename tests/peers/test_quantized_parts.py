@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.peers.saturation import LIMITS
 
 torch = pytest.importorskip("torch")
 
@@ -23,9 +24,6 @@ with warnings.catch_warnings():
     pytest.importorskip("torch.ao.quantization")
 
 RANDOM = np.random.default_rng(11)
-
-LIMITS = {} if torch.cpu._is_vnni_supported() else {"quant_min": -64, "quant_max": 63}
-"""Of weights: without VNNI theirs adds products in pairs of 16 bits, which saturate with all eight."""
 
 
 def given(library: Any, array: Any) -> Any:
