@@ -30,3 +30,9 @@ def test_every_cell_runs_and_views_are_drawn(lab: Lab, root: Path) -> None:
     expect(lab.cell(at["transformer"])).to_contain_text("AWQ and GPTQ")
     expect(lab.cell(at["onnx"])).to_contain_text("of 2000 digits")
     expect(lab.cell(at["report"])).to_contain_text("What to do")
+    names = lab.cell(at["report"]).locator("th[scope=row]")
+    assert names.count() == 5
+    cut = names.evaluate_all(
+        "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.title)"
+    )
+    assert cut == [], "JupyterLab gives all columns one width"
