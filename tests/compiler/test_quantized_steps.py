@@ -163,6 +163,14 @@ def test_functions_of_one_value_are_tables() -> None:
     assert program.steps["look up codes own"] == 2 and not program.eager
 
 
+@pytest.mark.parametrize("limits", [(-0.4, 0.7), (0.3, None), (None, -0.2), (float("nan"), None)])
+def test_limits_that_are_numbers_are_tables(limits: tuple[float | None, float | None]) -> None:
+    def function(x: Any) -> Any:
+        return wb.quantize_per_tensor(x, 0.05, 60, wb.quint8).clamp(*limits).dequantize()
+
+    same(function, wb.randn(3, 4, 5))
+
+
 def test_moves_and_joins_take_codes_along() -> None:
     def function(x: Any) -> Any:
         codes = wb.quantize_per_tensor(x, 0.05, 100, wb.quint8)

@@ -41,6 +41,9 @@ LAYER = ["quantize_per_tensor", "quantized_conv2d"]
         lambda y: y.relu(),
         lambda y: wb.nn.functional.relu6(y),
         lambda y: wb.nn.functional.hardtanh(y, -0.7, 0.9),
+        lambda y: y.clamp(-0.7, 0.9),
+        lambda y: y.relu().clamp(min=0.4),
+        lambda y: wb.clamp(y, max=y.shape[1] / 10),
     ],
 )
 def test_bounds_are_the_layers(bound: Any) -> None:

@@ -12,6 +12,7 @@ import workbench as wb
 from tests.ops.quantized_layers import LAYERS, Layer, run
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.op import ops
+from workbench.core.value import new
 
 ENGINES = ["qnnpack", "onednn", "x86", "fbgemm"]
 
@@ -36,6 +37,20 @@ def test_kernels_agree_with_whole_numbers(layer: Layer, engine: str) -> None:
                     expected = run(layer, codes, relu, bias, oracle=True)
                     assert np.ptp(expected) > 20
                     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("limits", [(90, 200), (20, 110), (150, 180)])
+@pytest.mark.parametrize("layer", [LAYERS[3], LAYERS[-2]], ids=str)
+def test_codes_stay_within_limits(layer: Layer, limits: tuple[int, int], relu: bool) -> None:
+    x, weight, bias, scale, _ = layer.codes(False, relu, True)
+    op: Any = getattr(ops, f"quantized_{layer.kind}")
+    params = {**dict(layer.geometry), "scale": scale, "zero_point": 100, "relu": relu}
+    params |= dict(zip(("qmin", "qmax"), limits, strict=True))
+    found = op(*map(new, (x, weight, bias)), **params).payload.codes
+    np.testing.assert_array_equal(found, op.forward(x, weight, bias, **params).codes)
+    # A rectified value is not below zero, and the limits may lie above that.
+    assert (found.min(), found.max()) == (max(limits[0], 100 if relu else 0), limits[1])
 
 
 def _exact(layer: Layer, codes: Any) -> Any:

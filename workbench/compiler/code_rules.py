@@ -219,11 +219,10 @@ def _table(low: Lowering, group: Group) -> int:
     (value,) = node.values
     if not is_coded(value) or not is_coded(node.outputs[0]) or node.outputs[0].tensor.dtype is not quint8:
         raise NotLowered("only functions from unsigned codes to such are tables")
-    assert node.op is not None
     coding = low.coded(value)
     found = None
     if coding.dtype is quint8:
-        found = table_of(node.op, low.params(node), coding.scale, coding.zero_point)
+        found = table_of(node, low.params(node), coding.scale, coding.zero_point)
     result = low.coded(node.outputs[0])
     if found is None or (found.scale, found.zero_point) != (result.scale, result.zero_point):
         raise NotLowered("nobody says what it gives for each code")

@@ -57,7 +57,7 @@ def coding_of(node: Node, known: dict[Value, Coding]) -> Coding | None:
         return None
     if len(node.values) == 1 and node.values[0] in known and dtype is quint8:
         own = known[node.values[0]]
-        found = table_of(node.op, node.params, own.scale, own.zero_point) if own.dtype is quint8 else None
+        found = table_of(node, node.params, own.scale, own.zero_point) if own.dtype is quint8 else None
         if found is not None:
             return Coding(found.scale, found.zero_point, dtype)
     if rule.fixed is not None:

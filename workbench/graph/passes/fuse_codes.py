@@ -9,9 +9,9 @@ import numpy as np
 
 from workbench.base.dtypes import quint8
 from workbench.base.quantized_array import QuantizedArray
-from workbench.core.op import Op, ops
+from workbench.core.op import ops
 from workbench.core.quantization import Quantization
-from workbench.graph.blocks import Node, Value
+from workbench.graph.blocks import Node, Value, values_in
 from workbench.graph.ir import Graph
 from workbench.graph.outlining import Outliner
 from workbench.graph.passes.dead_code import dead_code
@@ -59,17 +59,27 @@ def fuse_codes(graph: Graph) -> Graph:
     return result
 
 
-def table_of(op: Op, params: dict[str, Any], scale: float, zero_point: int) -> QuantizedArray | None:
-    """Return what an op of one value gives for each of the 256 codes, in their order; None where it says no codes.
+def table_of(node: Node, params: dict[str, Any], scale: float, zero_point: int) -> QuantizedArray | None:
+    """Return what a node of one value gives for each of its 256 codes, in their order; None where it says no codes.
 
-    >>> table_of(ops.relu, {}, 0.5, 100).codes[[0, 100, 255]].tolist()
-    [100, 100, 255]
+    Beside the value it may be given numbers, as ``clamp`` is.
+
+    >>> import workbench as wb
+    >>> graph = wb.graph.trace(lambda x: x.relu().clamp(max=20.0), wb.ones(2))
+    >>> [table_of(node, node.params, 0.5, 100).codes[[0, 100, 255]].tolist() for node in graph.nodes]
+    [[100, 100, 255], [0, 100, 140]]
     """
-    rule = op.quantized
-    if not isinstance(rule, Quantization) or not callable(rule.codes) or "elementwise" not in op.properties:
+    op, operands = node.op, node.inputs
+    rule = None if op is None else op.quantized
+    if op is None or not isinstance(rule, Quantization) or not callable(rule.codes):
+        return None
+    alone = len(node.values) == 1 == sum(isinstance(one, Value) for one in operands)
+    if "elementwise" not in op.properties or not alone:
+        return None
+    if not all(isinstance(one, Value | int | float) for one in operands):
         return None
     every = QuantizedArray(np.arange(256, dtype=np.uint8), scale, zero_point, quint8)
-    found = rule.codes(op, every, **params)
+    found = rule.codes(op, *(every if isinstance(one, Value) else one for one in operands), **params)
     fits = isinstance(found, QuantizedArray) and found.dtype is quint8 and found.per_tensor
     return found if fits else None
 
@@ -83,24 +93,25 @@ class _Bounded(Rewriter):
         self._returned = set(graph.returned())
 
     def call(self, node: Node, inputs: tuple[Any, ...], params: dict[str, Any]) -> Sequence[Any]:
-        layer = node.values[0].node if len(node.values) == 1 and len(node.outputs) == 1 else None
-        if layer is None or layer.op not in _LAYERS or not self._is_alone(layer.outputs[0]):
+        # In the new graph, where one bound after the other becomes the layer's.
+        value = next(values_in(inputs), None) if len(node.values) == 1 and len(node.outputs) == 1 else None
+        layer = None if value is None else value.node
+        if layer is None or layer.op not in _LAYERS or not self._is_alone(node.values[0]):
             return self.again(node, inputs, params)
-        made: Node = inputs[0].node
-        bounds = None if node.op is None else _bounds(node.op, params, made.params)
+        bounds = _bounds(node, params, layer.params)
         if bounds is None:
             return self.again(node, inputs, params)
-        told = {**made.params, "qmin": bounds[0], "qmax": bounds[1]}
-        return self.insert(layer.op, made.inputs, told, like=layer)
+        told = {**layer.params, "qmin": bounds[0], "qmax": bounds[1]}
+        return self.insert(layer.op, layer.inputs, told, like=layer)
 
     def _is_alone(self, value: Value) -> bool:
         return len(self._readers.get(value, ())) == 1 and value not in self._returned
 
 
-def _bounds(op: Op, params: dict[str, Any], layer: dict[str, Any]) -> tuple[int, int] | None:
-    """Return the least and the greatest code that is left where an op only bounds the codes of a layer."""
+def _bounds(node: Node, params: dict[str, Any], layer: dict[str, Any]) -> tuple[int, int] | None:
+    """Return the least and the greatest code that is left where a node only bounds the codes of a layer."""
     scale, zero = layer["scale"], layer["zero_point"]
-    found = None if scale is None else table_of(op, params, scale, zero)
+    found = None if scale is None else table_of(node, params, scale, zero)
     if found is None or (found.scale, found.zero_point) != (scale, zero):
         return None
     low, high = int(found.codes.min()), int(found.codes.max())

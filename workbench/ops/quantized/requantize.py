@@ -152,7 +152,7 @@ def run_packed(layer: Any, x: Any, codes: Any, kind: str, out: dict[str, Any], *
     if scale is None:
         return found
     # The kernel knows one lower bound, the code of zero of a rectified value.
-    if out["qmin"] > 0 and not relu:
+    if out["qmin"] > (zero if relu else 0):
         np.maximum(found, np.uint8(out["qmin"]), out=found)
     return QuantizedArray.own(found, scale, zero, quint8)
 
