@@ -12,9 +12,9 @@ from collections.abc import Sequence as _Sequence
 from typing import Any as _Any
 from typing import Literal as _Literal
 from typing import overload as _overload
+from workbench.base.codes import QScheme as _QScheme
 from workbench.base.memory_formats import Layout as _Layout
 from workbench.base.memory_formats import MemoryFormat as _MemoryFormat
-from workbench.base.quantized_array import QScheme as _QScheme
 from workbench.base.random import Generator as _Generator
 from workbench.core.typing import DTypeLike as _DTypeLike
 from workbench.core.typing import DeviceLike as _DeviceLike
