@@ -126,9 +126,18 @@ class _Run(Interpreter):
         return any(one in self._several and self.said[one].way != "native" for one in node.all_input_nodes)
 
     def _takes_codes(self, node: Node) -> bool:
-        """Call a node with codes: what it does between its ops may ask for types that codes are not."""
-        args, kwargs = self.fetch_args_kwargs_from_env(node)
-        args, kwargs = map_aggregate(args, self._coded), map_aggregate(kwargs, self._coded)
+        """Call a node with codes: what it does between its ops may ask for types that codes are not.
+
+        What the model holds stays in floating point, as in the converted graph.
+        """
+
+        def given(one: Any) -> Any:
+            if not isinstance(one, Node):
+                return one
+            held = self.env[one]
+            return held if one.op == "get_attr" else map_aggregate(held, self._coded)
+
+        args, kwargs = map_aggregate(node.args, given), map_aggregate(node.kwargs, given)
         try:
             result = getattr(self, node.op)(node.target, args, kwargs)
         except (DTypeError, QuantizationError):
