@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import re
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +31,7 @@ from workbench.live.messages import (
 from workbench.live.model import Refused
 from workbench.live.registry import Registry
 from workbench.live.selection import Selection
+from workbench.quantization.observer_settings import RULE_NAMES
 from workbench.widgets.histogram import HistogramModel
 
 
@@ -221,3 +224,9 @@ def test_a_difference_that_is_shown_puts_away_what_was_refused(model: HistogramM
     assert state_of(model).refusal is not None
     model.handle(ShowDifferenceEvent("show_difference", "0.output"))
     assert state_of(model).refusal is None
+
+
+def test_the_page_has_words_for_each_rule() -> None:
+    source = Path(__file__).resolve().parents[2] / "extensions/views/src/histogram/rules.ts"
+    names = re.findall(r"^  (?:'([^']+)'|(\w+)):", source.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {quoted or plain for quoted, plain in names} == {*RULE_NAMES.values(), "yours"}
