@@ -94,6 +94,41 @@ def test_what_a_rectifier_cuts_off_has_no_say_in_a_bias() -> None:
     np.testing.assert_allclose(limits(corrected.get_submodule("0")), (0, 6), atol=0.01)
 
 
+class Turns(nn.Module):
+    """A layer that is called as often as data have rows for each of four."""
+
+    def __init__(self, most: int = 8) -> None:
+        super().__init__()
+        self.quant, self.dequant, self.layer, self.most = (
+            q.QuantStub(),
+            q.DeQuantStub(),
+            nn.Linear(4, 4),
+            most,
+        )
+
+    def forward(self, x: Any) -> Any:
+        x = self.quant(x)
+        for _ in range(min(self.most, x.shape[0] // 4)):
+            x = self.layer(x)
+        return self.dequant(x)
+
+
+def test_a_bias_is_corrected_by_calls_of_both_models() -> None:
+    wb.manual_seed(0)
+    model, other, x = Turns().eval(), Turns(most=1).eval(), wb.rand(8, 4)
+    other.load_state_dict(model.state_dict())
+    prepared = q.prepare(model)
+    prepared(x)
+    integer = q.convert(prepared)
+    assert loss(model, q.correct_bias(integer, model, x), x) > 20
+    with pytest.raises(wb.QuantizationError, match="layer was never called: the data must reach every layer"):
+        q.correct_bias(integer, model, x[:2])
+    with pytest.raises(
+        wb.QuantizationError, match="was called 2 times in codes, and 1 times in floating point"
+    ):
+        q.correct_bias(integer, other, x)
+
+
 def test_a_joined_function_is_no_rectifier() -> None:
     wb.manual_seed(0)
     model, x = nn.Sequential(nn.Linear(8, 8), nn.Tanh()).eval(), wb.rand(256, 8)
