@@ -77,19 +77,23 @@ typedef halves16_unaligned halves_unaligned;
 typedef halves8 halves;
 typedef halves8_unaligned halves_unaligned;
 #endif
-static WORKBENCH_INLINE floats8 widened(halves8 bits) { return (floats8)(__builtin_convertvector(bits, ints8) << 16); }
+// Bits, not numbers: for some NaN the sum below goes past the largest signed one.
+typedef std::uint32_t words8 __attribute__((vector_size(32)));
+static WORKBENCH_INLINE floats8 widened(halves8 bits) { return (floats8)(__builtin_convertvector(bits, words8) << 16); }
 static WORKBENCH_INLINE halves8 narrowed(floats8 v) {
-    const ints8 whole = (ints8)v, rounded = whole + 0x7fff + ((whole >> 16) & 1);
-    const ints8 kept = v != v ? (whole & static_cast<std::int32_t>(0x80000000)) | 0x7fc00000 : rounded;
+    const words8 whole = (words8)v, rounded = whole + 0x7fffu + ((whole >> 16) & 1u);
+    const words8 kept = v != v ? (whole & 0x80000000u) | 0x7fc00000u : rounded;
 #ifdef WORKBENCH_AVX2
     const __m256i upper = _mm256_srli_epi32((__m256i)kept, 16);
     return (halves8)_mm_packus_epi32(_mm256_castsi256_si128(upper), _mm256_extracti128_si256(upper, 1));
 #else
-    return __builtin_convertvector((kept >> 16) & 0xffff, halves8);
+    return __builtin_convertvector(kept >> 16, halves8);
 #endif
 }
 #ifdef WORKBENCH_AVX512
-static WORKBENCH_INLINE floats widened(halves bits) { return (floats)(__builtin_convertvector(bits, ints) << 16); }
+static WORKBENCH_INLINE floats widened(halves bits) {
+    return (floats)_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)bits), 16);
+}
 static WORKBENCH_INLINE halves narrowed(floats v) {
     const __m512i whole = (__m512i)v, up = _mm512_add_epi32(whole, _mm512_set1_epi32(0x7fff));
     const __mmask16 odd = _mm512_test_epi32_mask(whole, _mm512_set1_epi32(0x10000));
