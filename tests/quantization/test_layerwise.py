@@ -410,7 +410,7 @@ class Several(nn.Module):
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_models_that_return_dicts_and_tuples_are_judged_by_their_first_values(nested: bool) -> None:
+def test_models_that_return_dicts_and_tuples_are_judged_by_all_their_values(nested: bool) -> None:
     wb.manual_seed(0)
     model, x = Several(nested).eval(), wb.randn(32, 4)
     told = q.report(model, x, progress=False)
@@ -418,6 +418,37 @@ def test_models_that_return_dicts_and_tuples_are_judged_by_their_first_values(ne
     assert len(q.sensitivity(model, x, progress=False)) == 2
     size = q.model_size(model)
     assert q.mixed_precision(model, x, size=size, progress=False).loss.sqnr > 20
+    with wb.no_grad():
+        together = q.analysis.together
+        exact, codes = together(model(x)), together(told.model(x))
+    assert told.totals.loss.sqnr == pytest.approx(q.sqnr(exact, codes), abs=1e-3)
+
+
+class Heads(nn.Module):
+    """Two results, each of a layer of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.scores, self.boxes = nn.Linear(8, 8), nn.Linear(8, 3), nn.Linear(8, 4)
+
+    def forward(self, x: Any) -> Any:
+        hidden = self.body(x).relu()
+        return {"scores": self.scores(hidden), "boxes": self.boxes(hidden)}
+
+
+def test_what_codes_of_a_layer_cost_a_later_result_is_no_less_than_it_is() -> None:
+    """The boxes were not looked at, so that four bits for their layer cost nothing."""
+    wb.manual_seed(0)
+    model, x = Heads().eval(), wb.randn(64, 8)
+    found = q.sensitivity(model, x, progress=False)
+    for name in ("scores", "boxes"):
+        assert math.isfinite(found[name].alone.sqnr) and found[name].alone.kl > 0
+    labelled = q.sensitivity(model, (x, model(x)["scores"].argmax(1)), progress=False)
+    assert labelled.accuracy == 1
+    best = q.mixed_precision(model, x, size=10**6, progress=False)
+    assert best.choices == dict.fromkeys(("body", "scores", "boxes"), "fp32")
+    advised = {one.target for one in q.report(model, x, progress=False).advice}
+    assert "boxes" in advised
 
 
 def test_a_model_without_numbers_to_compare_is_refused() -> None:

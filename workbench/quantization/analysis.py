@@ -24,9 +24,9 @@ __all__ = [
     "LayerError",
     "accuracy",
     "compare_layers",
-    "first_result",
     "float_results",
     "model_size",
+    "results_of",
     "sqnr",
     "together",
 ]
@@ -80,10 +80,10 @@ def together(output: Any) -> Any:
     return np.concatenate([one.astype(np.float32) if one.itemsize < 4 else one for one in found])
 
 
-def first_result(output: Any) -> Any:
-    """Return the first tensor of floating point of a model's result, which may be dicts, tuples and lists of them."""
-    found = next(float_results(output), None)
-    if found is None:
+def results_of(output: Any) -> tuple[Value, ...]:
+    """Return the tensors of floating point of a model's result, of which there is one at least."""
+    found = tuple(float_results(output))
+    if not found:
         raise QuantizationError(_NO_RESULT.format(type(output).__name__))
     return found
 

@@ -157,6 +157,7 @@ def sensitivity(
     The model, which is in use, is traced and calibrated with `data` once; then each choice is computed on the same
     data, with values rounded where the integer graph would round them. `data` gives batches, with labels or without;
     where the model takes several inputs, a batch has a tuple or a dict of them in the place of the one.
+    Where it gives several results, all count, value by value; labels are asked of the first.
     `qconfig_mapping` says what codes are like, `get_default_qconfig_mapping("onednn")` if not given. `others=False`
     leaves the second half of the work. `accuracy` True asks for labels, False leaves them aside. What it will take
     stands in the bar of `progress`; an interrupt ends it with what is known so far.

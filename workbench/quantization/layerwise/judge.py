@@ -1,4 +1,4 @@
-"""What a model's output has lost: against the floating point output, by SQNR, by distribution, by labels."""
+"""What a model's results have lost: against those in floating point, by SQNR, by distribution, by labels."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import QuantizationError
+from workbench.core.value import Value
 from workbench.quantization.analysis import hits
 from workbench.quantization.batches import Batch
 from workbench.quantization.noise import decibels
@@ -80,32 +81,37 @@ def _log_softmax(scores: Array) -> Array:
 
 
 class Judge:
-    """Compares outputs with those of the model in floating point, on the same batches.
+    """Compares results with those of the model in floating point, on the same batches.
 
-    Raises `QuantizationError` where these are not finite.
+    All results of a batch count, value by value: what no codes of a layer reach is not all that the model is for. The
+    first are the scores that labels are asked of. Raises `QuantizationError` where these are not finite.
     """
 
-    def __init__(self, batches: list[Batch], outputs: list[Any]) -> None:
+    def __init__(self, batches: list[Batch], outputs: list[tuple[Value, ...]]) -> None:
         self.batches = batches
-        self.wanted = [np.asarray(one.payload, np.float64) for one in outputs]
-        if not all(np.isfinite(one).all() for one in self.wanted):
+        self.wanted = [[np.asarray(one.payload, np.float64) for one in results] for results in outputs]
+        every = [one for results in self.wanted for one in results]
+        if not all(np.isfinite(one).all() for one in every):
             raise QuantizationError(
                 "the model itself computes NaN or infinite values on these data: there is nothing to compare with"
             )
-        self.signal = float(sum(np.sum(one * one) for one in self.wanted))
+        self.signal = float(sum(np.sum(one * one) for one in every))
         self.labelled = all(batch.labels is not None for batch in batches)
         self.accuracy = self._accuracy(outputs)
 
-    def _accuracy(self, outputs: list[Any]) -> float | None:
+    def _accuracy(self, outputs: list[tuple[Value, ...]]) -> float | None:
         if not self.labelled:
             return None
-        right: int = sum(hits(one, batch.labels) for one, batch in zip(outputs, self.batches, strict=True))
+        right: int = sum(
+            hits(results[0], batch.labels) for results, batch in zip(outputs, self.batches, strict=True)
+        )
         return right / int(sum(batch.labels.shape[0] for batch in self.batches))
 
-    def loss(self, outputs: list[Any]) -> Loss:
-        """Return what these outputs have lost."""
+    def loss(self, outputs: list[tuple[Value, ...]]) -> Loss:
+        """Return what these results have lost."""
         noise, spread, count = 0.0, 0.0, 0
-        for wanted, one in zip(self.wanted, outputs, strict=True):
+        pairs = (pair for both in zip(self.wanted, outputs, strict=True) for pair in zip(*both, strict=True))
+        for wanted, one in pairs:
             found = np.asarray(one.payload, np.float64)
             noise += float(np.sum((found - wanted) ** 2))
             many = max(1, wanted.size // max(1, wanted.shape[-1] if wanted.ndim else 1))

@@ -10,7 +10,7 @@ from workbench.base.errors import QuantizationError
 from workbench.base.number_format import percent
 from workbench.fx import Node
 from workbench.nn import Module
-from workbench.quantization.analysis import first_result
+from workbench.quantization.analysis import results_of
 from workbench.quantization.batches import Batch
 from workbench.quantization.default_observers import default_per_channel_weight_observer
 from workbench.quantization.layerwise.judge import Judge, Loss, decibel_figure
@@ -194,8 +194,8 @@ def _corrected(model: Module, trials: _Trials, integer: Any) -> Iterator[Advice]
         return
     corrected = correct_bias(integer, model, trials.batches)
     outputs = [corrected(*batch.arguments) for batch in trials.batches]
-    before = trials.judge.loss([first_result(integer(*batch.arguments)) for batch in trials.batches]).sqnr
-    after = trials.judge.loss([first_result(one) for one in outputs]).sqnr
+    before = trials.judge.loss([results_of(integer(*batch.arguments)) for batch in trials.batches]).sqnr
+    after = trials.judge.loss([results_of(one) for one in outputs]).sqnr
     yield Advice(
         "", "codes move the means of layers' outputs", "correcting biases",
         "integer = wb.quantization.correct_bias(integer, model, data)", before, after,

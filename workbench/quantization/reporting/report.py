@@ -14,7 +14,7 @@ from workbench.data.progress import progress as bar
 from workbench.fx import Node
 from workbench.nn import Module
 from workbench.nn.summary import summary
-from workbench.quantization.analysis import first_result, model_size
+from workbench.quantization.analysis import model_size, results_of
 from workbench.quantization.batches import Batch, batches_of
 from workbench.quantization.layerwise import drawing
 from workbench.quantization.layerwise.budgets import layer_bytes, products
@@ -205,7 +205,7 @@ def report(
     judge = Judge(batches, simulated.outputs(batches))
     integer = _integer(model, mapping, batches)
     with dispatch.no_grad():
-        made = judge.loss([first_result(integer(*batch.arguments)) for batch in batches])
+        made = judge.loss([results_of(integer(*batch.arguments)) for batch in batches])
         whole = judge.loss(simulated.outputs(batches, simulated.everything()))
         values = measure(simulated, batches)
         costs = {

@@ -21,7 +21,7 @@ from workbench.fx import Interpreter, Node
 from workbench.fx.node import map_aggregate
 from workbench.nn import Module
 from workbench.ops.quantized.quantize import DEQUANTIZE
-from workbench.quantization.analysis import first_result
+from workbench.quantization.analysis import results_of
 from workbench.quantization.batches import Batch
 from workbench.quantization.graph_mode.observing import Plan, plan
 from workbench.quantization.graph_mode.statements import Statement
@@ -269,9 +269,11 @@ class Simulated:
             found = _Run(self, made, weights, watch, codes=chosen is not None).run(*given)
         return map_aggregate(found, _numbers)
 
-    def outputs(self, batches: list[Batch], chosen: Mapping[str, Any] | None = None) -> list[Any]:
-        """Return the model's output for each batch; of several results the first."""
-        return [first_result(self.run(batch.arguments, chosen)) for batch in batches]
+    def outputs(
+        self, batches: list[Batch], chosen: Mapping[str, Any] | None = None
+    ) -> list[tuple[Value, ...]]:
+        """Return what the model gives for each batch: one result or several."""
+        return [results_of(self.run(batch.arguments, chosen)) for batch in batches]
 
     def everything(self) -> dict[str, Any]:
         """Return the choice of all parts, each by its own qconfig."""
