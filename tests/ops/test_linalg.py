@@ -57,6 +57,21 @@ def test_against_numpy_and_in_its_type(dtype: Any, shape: tuple[int, ...]) -> No
     check(wb.linalg.lu_solve(*wb.linalg.lu_factor(x), y), np.linalg.solve(a, b))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_a_matrix_by_itself_is_decomposed_as_exactly_as_in_a_batch(dtype: Any) -> None:
+    """Gradients of vectors divide by what lies between two values: the last digits of a lone matrix were lost."""
+    a = _random(2, 5, 5, dtype=dtype)
+    for x in (a, a + a.conj().swapaxes(-1, -2)):
+        batch, alone = wb.from_numpy(x), wb.from_numpy(x[0].copy())
+        pairs = [*zip(wb.linalg.svd(batch), wb.linalg.svd(alone), strict=True)]
+        pairs.append((wb.linalg.svdvals(batch), wb.linalg.svdvals(alone)))
+        if x is not a:
+            pairs += [*zip(wb.linalg.eigh(batch), wb.linalg.eigh(alone), strict=True)]
+            pairs.append((wb.linalg.eigvalsh(batch), wb.linalg.eigvalsh(alone)))
+        for several, one in pairs:
+            np.testing.assert_array_equal(several[0].numpy(), one.numpy())
+
+
 def test_names_follow_the_spaces() -> None:
     a = wb.from_numpy(_positive()).rename("out", "in")
     assert wb.linalg.inv(a).names == ("in", "out")
