@@ -12,7 +12,7 @@ from workbench.ops.linalg.lapack import SMALL, Array, LinAlgError, matrices, rou
 
 def _little(a: Array) -> bool:
     """Say whether NumPy decomposes `a` in no more time: it works in double precision, which gradients are glad of."""
-    return max(a.shape[-2:]) <= SMALL
+    return bool(max(a.shape[-2:]) <= SMALL)
 
 
 def svd(a: Array, full_matrices: bool, op: str = "linalg.svd") -> tuple[Array, Array, Array]:
