@@ -86,6 +86,39 @@ def test_what_is_read_behind_a_write_is_what_was_written(kind: type) -> None:
     assert q.sqnr(exact, found) > 20
 
 
+WRITES: dict[str, Any] = {
+    "copy_": lambda y, x: y.copy_(x * 3),
+    "copy_ of another type": lambda y, x: y.copy_((x * 3).half()),
+    "copy_ of one sample": lambda y, x: y.copy_(x[:1] * 3),
+    "fill_": lambda y, x: y.fill_(4.0),
+    "fill_ by name": lambda y, x: y.fill_(value=3.0),
+    "zero_": lambda y, x: y.zero_(),
+    "relu_": lambda y, x: functional.relu_(y),
+    "hardtanh_": lambda y, x: functional.hardtanh_(y, -0.1, 0.3),
+    "threshold_": lambda y, x: functional.threshold_(y, 0.1, 5.0),
+    "leaky_relu_": lambda y, x: functional.leaky_relu_(y, 0.3),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_what_is_written_whole_is_a_new_value(name: str) -> None:
+    class Written(Layers):
+        def forward(self, x: Any) -> Any:
+            x = self.conv(x)
+            y = x * 2.0
+            WRITES[name](y, x)
+            return self.fc((y + x).mean((2, 3)))
+
+    wb.manual_seed(0)
+    model, x = Written().eval(), wb.randn(4, 3, 8, 8)
+    prepared = q.prepare_fx(model, MAPPING, (x,))
+    # How values lie in memory decides in which order they are summed.
+    np.testing.assert_allclose(prepared(x).detach(), model(x).detach(), atol=1e-6)
+    codes = q.convert_fx(prepared)(x)
+    assert q.sqnr(model(x), codes) > 30
+    assert q.sqnr(codes, q.convert_to_reference_fx(prepared)(x)) > 50
+
+
 def test_what_is_read_by_another_name_is_refused() -> None:
     model, x = OfAView().eval(), wb.randn(2, 3, 8, 8)
     with pytest.raises(

@@ -143,16 +143,30 @@ def moved(before: Any, now: Any, share: float) -> Any:
 class MovingAverageMinMaxObserver(_PerTensor):
     """Lets the range follow the batches' ends: m ← m + averaging_constant·(batch - m); the first batch sets it."""
 
+    sharing = 1
+    """How many values it is shown of each batch, one after the other: their ends together are those of the batch."""
+
     def __init__(self, averaging_constant: float = 0.01, dtype: Any = quint8, **settings: Any) -> None:
         super().__init__(dtype=dtype, **settings)
         self.averaging_constant = checked_share(averaging_constant)
+        self._lately: list[tuple[float, float]] = []
+        self._first = False
+
+    def reset(self) -> None:
+        """Forget what was seen; settings and a range set by hand stay."""
+        super().reset()
+        self._lately, self._first = [], False
 
     def observe(self, array: Array) -> None:
         """Move the ends towards those of this batch."""
         ends = self._extremes(array)
         if ends is None:
             return
-        if not self.has_data:
+        if self.sharing > 1:
+            self._first = not self.has_data or (self._first and len(self._lately) < self.sharing)
+            self._lately = [*self._lately[1 - self.sharing :], ends]
+            ends = min(low for low, _ in self._lately), max(high for _, high in self._lately)
+        if not self.has_data or self._first:
             self._put(*ends)
         else:
             before = np.array((self.min_val.payload, self.max_val.payload), np.float32)

@@ -24,6 +24,7 @@ from workbench.core import dispatch
 from workbench.core.backend import move
 from workbench.core.bases import eager
 from workbench.core.lending import lend
+from workbench.core.op import ops
 from workbench.core.typing import DeviceLike, DTypeLike, Scalar, Size
 from workbench.core.value import Value, new
 from workbench.ops.shape import creation
@@ -426,6 +427,9 @@ def _like(op: str, make: Callable[..., Any], value: int, doc: str) -> Callable[.
         where = input.device if device is None else device
         if isinstance(array, QuantizedArray) and target is array.dtype:
             return new(array.rounded(np.full(array.shape, value, np.float32)), input._names)
+        if OPEN and target.quantized and target is input.dtype:
+            # In a trace: codes of the same scale and zero point, which a run knows.
+            return ops.fill(input, value=value)
         target = plain_dtype(target)
         if OPEN and creation.is_symbolic(*input.shape):
             made = creation.filled(input.shape, value, target.numpy)
@@ -459,6 +463,8 @@ def full_like(
     """Return one value everywhere, with the dims, names, type and device of `input`."""
     target = input.dtype if dtype is None else as_dtype(dtype)
     where = input.device if device is None else device
+    if OPEN and target.quantized and target is input.dtype and not isinstance(input.payload, QuantizedArray):
+        return ops.fill(input, value=scalar("full_like", "fill_value", fill_value))
     if OPEN and creation.is_symbolic(*input.shape, fill_value):
         made = creation.filled(input.shape, fill_value, plain_dtype(target).numpy)
         return settled(made, input._names, requires_grad, where)

@@ -11,6 +11,9 @@ from workbench.nn import Linear
 from workbench.quantization.graph_mode.layers import new_path
 from workbench.quantization.graph_mode.statements import Statement
 from workbench.quantization.intrinsic.modules import LinearReLU
+from workbench.quantization.observed import range_of
+from workbench.quantization.observer import HistogramObserver, MovingAverageMinMaxObserver
+from workbench.quantization.plain_observers import ReuseInputObserver
 
 __all__ = [
     "BORDER",
@@ -113,10 +116,19 @@ class Plan:
     def activation(self, node: Node) -> Any:
         """Return what makes the observer of a value.
 
-        What has no say itself, such as an input, is observed as the one that takes it wants.
+        What has no say itself, such as an input, is observed as the one that takes it wants; what reuses the observer
+        of what it takes is passed over, to those that take it.
         """
-        takers = [node, *(user for user in node.users if user in self.coded)]
-        return next(self.configs[one].activation for one in takers if _wants(self.configs.get(one)))
+        known = {node}
+        waiting = [node]
+        for one in waiting:
+            config: Any = self.configs.get(one)
+            if _wants(config) and not isinstance(config.activation(), ReuseInputObserver):
+                return config.activation
+            behind = [user for user in one.users if user in self.coded and user not in known]
+            known.update(behind)
+            waiting += behind
+        return HistogramObserver
 
     def _is_inner(self, node: Node, user: Node) -> bool:
         return node in self.inner and node in user.all_input_nodes
@@ -143,6 +155,7 @@ def plan(said: dict[Node, Statement], configs: dict[Node, Any]) -> Plan:
     _reach_moves(made, wanted)
     _part_fixed(made)
     _join_clamps(made)
+    _part_numbers(made)
     layers: dict[str, Node] = {}
     for node, own in said.items():
         if node not in made.coded:
@@ -213,6 +226,13 @@ def _part_fixed(made: Plan) -> None:
             made.said[node] = Statement("computed", "own", own.ops)
 
 
+def _part_numbers(made: Plan) -> None:
+    """Have what brings numbers of its own compute a scale of its own: in that of its input they would be cut off."""
+    for node, own in made.said.items():
+        if node in made.coded and own.way == "native" and own.brings and node not in made.clamped.values():
+            made.said[node] = Statement("computed", "own", own.ops)
+
+
 def _join_clamps(made: Plan) -> None:
     """Have a layer or a sum that is only clamped be observed behind the clamp, where what is cut away is gone.
 
@@ -239,17 +259,21 @@ def insert_observers(module: GraphModule, made: Plan) -> None:
     held: dict[Node, str] = {}
     for group, nodes in made.sharing().items():
         held[group] = new_path(module, f"activation_post_process_{len(held)}")
-        module.add_submodule(held[group], made.activation(nodes[0])().train(module.training))
+        watching = made.activation(nodes[0])().train(module.training)
+        ranging = range_of(watching)
+        if isinstance(ranging, MovingAverageMinMaxObserver):
+            ranging.sharing = len(nodes)
+        module.add_submodule(held[group], watching)
     for node in made.observed():
         seen = made.clamped.get(node, node)
         with module.graph.inserting_after(seen):
-            watching = module.graph.call_module(held[made.group(node)], (seen,))
+            called = module.graph.call_module(held[made.group(node)], (seen,))
         for user in [*seen.users]:
             # What takes no codes takes a value that is none itself, and loses nothing: a sum beside a layer.
-            if user is not watching and (
+            if user is not called and (
                 seen in made.coded or user in made.coded or seen in results_in_codes(user)
             ):
-                user.replace_input_with(seen, watching)
+                user.replace_input_with(seen, called)
     for node in made.said:
         (behind,) = node.users if node in made.inner else (node,)
         if made.group(behind) in held:

@@ -18,6 +18,7 @@ from workbench.nn import Module, ReLU
 from workbench.ops import FUNCTIONS
 from workbench.quantization.graph_mode.converting import show_weight, watchers
 from workbench.quantization.graph_mode.observing import OBSERVER, Plan, forget_plan, results_in_codes
+from workbench.quantization.graph_mode.statements import Statement
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.mappings import rectified, reference_of
 from workbench.quantization.observed import float_layer, observer_of, range_of, weight_watcher
@@ -47,7 +48,7 @@ def to_reference(module: GraphModule, made: Plan) -> None:
             back = _rounding(module, value, node, _word(node, made), _grid(range_of(watching[node])))
             node.replace_all_uses_with(back)
             module.graph.erase_node(node)
-        elif node in made.coded and made.said[node].way == "native" and not made.said[node].border:
+        elif node in made.coded and _is_rounded(made.said[node]):
             grid = _grid_of(module, node, made, grids)
             # What is watched is rounded where it is watched.
             if grid is not None and not any(user in watching for user in node.users):
@@ -63,6 +64,11 @@ def to_reference(module: GraphModule, made: Plan) -> None:
     module.delete_all_unused_submodules()
     module.graph.lint()
     module.recompile()
+
+
+def _is_rounded(said: Statement) -> bool:
+    """Say whether a node takes codes as it is, and gives one value: of several each is rounded where it is taken."""
+    return said.way == "native" and said.single and not said.border
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from workbench.core.value import Value
 from workbench.fx import GraphModule, Interpreter, Node
 from workbench.fx.node import map_aggregate
 from workbench.ops.quantized.quantize import QUANTIZE_PER_TENSOR
+from workbench.quantization.graph_mode.own_numbers import brings_numbers
 from workbench.quantization.mappings import WEIGHTED
 
 __all__ = ["CUSTOM", "Call", "Statement", "statements"]
@@ -47,8 +48,12 @@ class Statement:
     ops: tuple[str, ...] = ()
     floating: bool = True
     """True where its result is a floating point tensor, or several."""
+    single: bool = True
+    """False where its result is several values."""
     border: bool = False
     """True for an input that the converted graph takes as codes."""
+    brings: bool = False
+    """True where its result may lie beyond the range of what it takes, by numbers of its own."""
     call: Call | None = None
     """What is computed, where it is one op of nothing but the node's inputs."""
 
@@ -90,6 +95,12 @@ class _Run(Interpreter):
         said = self._statement(n, listed.found, result)
         if said.way == "computed" and len(listed.calls) == 1:
             said = replace(said, call=self._call(n, *listed.calls[0]))
+        if said.way == "native" and any(brings_numbers(*call) for call in listed.calls):
+            # Of several values none can be observed by itself.
+            one_value = isinstance(result, Value)
+            said = replace(said, brings=True) if one_value else Statement("float", ops=said.ops)
+        elif said.way == "native":
+            said = replace(said, single=isinstance(result, Value))
         self.said[n] = said
         return result
 
@@ -103,15 +114,17 @@ class _Run(Interpreter):
         floating, single = self._is_floating(result), isinstance(result, Value)
         if node.op in ("placeholder", "get_attr", "output"):
             return Statement("float", floating=floating and node.op != "output")
-        # A size or a shape is the same of codes.
         if not floating and not ops:
-            return Statement("other", floating=False)
+            return Statement("other" if self._is_the_same_of_codes(node, result) else "float", floating=False)
         if CUSTOM in node.meta:
             return Statement("custom" if node.meta[CUSTOM] != "DYNAMIC" else "float", "own", names, floating)
         if node.op == "call_module" and type(self.submodules[str(node.target)]) in WEIGHTED:
             return Statement("layer", "weighted", names, floating)
         if not floating:
             return Statement("float", ops=names, floating=False)
+        # What is made of sizes and numbers has no codes of its own: those of another may not reach it.
+        if not ops and not self._is_given(node, result):
+            return Statement("float")
         travels = _together(ops)
         if travels is None or not _takes_values(node, self.said) or self._picks_float(node):
             return Statement("float", ops=names)
@@ -120,6 +133,18 @@ class _Run(Interpreter):
         if not self._takes_codes(node):
             return Statement("computed" if single else "float", "own", names)
         return Statement("native", travels, names)
+
+    def _is_the_same_of_codes(self, node: Node, result: Any) -> bool:
+        """Say whether what is asked of values is the same of codes, as a size or a shape; a type is not."""
+        if _values(result) or not _takes_values(node, self.said):
+            return True
+        found = self._called_with_codes(node)
+        return type(found) is type(result) and bool(found == result)
+
+    def _is_given(self, node: Node, result: Any) -> bool:
+        """Say whether all values of a result are among those that a node takes."""
+        given = {id(one.payload) for before in node.all_input_nodes for one in _values(self.env[before])}
+        return all(id(one.payload) in given for one in _values(result))
 
     def _picks_float(self, node: Node) -> bool:
         """Say whether a node picks one of several values that are no codes: it is the first that can be observed."""
@@ -131,6 +156,13 @@ class _Run(Interpreter):
         What the model holds stays in floating point, as in the converted graph.
         """
 
+        result = self._called_with_codes(node)
+        several = result if isinstance(result, tuple | list) else (result,)
+        return all(isinstance(one, Value) and isinstance(one.payload, QuantizedArray) for one in several)
+
+    def _called_with_codes(self, node: Node) -> Any:
+        """Return what a node makes of codes; None where it takes none."""
+
         def given(one: Any) -> Any:
             if not isinstance(one, Node):
                 return one
@@ -139,11 +171,9 @@ class _Run(Interpreter):
 
         args, kwargs = map_aggregate(node.args, given), map_aggregate(node.kwargs, given)
         try:
-            result = getattr(self, node.op)(node.target, args, kwargs)
+            return getattr(self, node.op)(node.target, args, kwargs)
         except (DTypeError, QuantizationError):
-            return False
-        several = result if isinstance(result, tuple | list) else (result,)
-        return all(isinstance(one, Value) and isinstance(one.payload, QuantizedArray) for one in several)
+            return None
 
     def _coded(self, one: Any) -> Any:
         """A floating point tensor as codes under some scale."""
@@ -157,6 +187,13 @@ class _Run(Interpreter):
         if isinstance(result, tuple | list):
             return bool(result) and all(self._is_floating(one) for one in result)
         return isinstance(result, Value) and dtype_of(result.payload) is self._numbers
+
+
+def _values(given: Any) -> list[Value]:
+    """Return the values in tuples, lists and dicts."""
+    found: list[Value] = []
+    map_aggregate(given, lambda one: found.append(one) if isinstance(one, Value) else None)
+    return found
 
 
 def _type_of_numbers(module: GraphModule, inputs: tuple[Any, ...]) -> DType:

@@ -10,7 +10,9 @@ import numpy as np
 from workbench.base.errors import QuantizationError
 from workbench.core.value import Value
 from workbench.fx import GraphModule, Interpreter, Node
+from workbench.nn import functional
 from workbench.tensor import Tensor
+from workbench.tensor.factories import full_like
 
 __all__ = ["FirstRun", "without_writes"]
 
@@ -20,6 +22,13 @@ _NEW = {
     if hasattr(operator, f"i{name}")
 } | {operator.iand: operator.and_, operator.ior: operator.or_, operator.ixor: operator.xor}
 """What makes a new value in the place of what writes into its first."""
+
+
+for _name in ("celu", "elu", "hardtanh", "leaky_relu", "relu", "selu", "threshold"):
+    _NEW[getattr(functional, f"{_name}_")] = getattr(functional, _name)
+
+CAST = "cast"
+"""Under which name a node's meta says that what it copies has another type than what it writes into."""
 
 
 class FirstRun(Interpreter):
@@ -58,6 +67,9 @@ class FirstRun(Interpreter):
                 "and is read behind it: codes share none with the values that they are made of. Write what gives a "
                 "new tensor, as x = torch.cat(…), torch.where(…) or x.slice_scatter(…)"
             )
+        if n.target == "copy_":
+            types = {self.env[one].dtype for one in n.all_input_nodes}
+            n.meta[CAST] = len(types) > 1
         self.writes.append((n, written))
 
 
@@ -88,11 +100,27 @@ def without_writes(module: GraphModule, writes: list[tuple[Node, Node]]) -> None
         for user in [*written.users]:
             if user is not node and places[user] > places[node]:
                 user.replace_input_with(written, node)
-        if node.op == "call_function":
-            node.target = _NEW.get(node.target, node.target)
-            if node.kwargs.get("inplace") is True:
-                node.kwargs = {**node.kwargs, "inplace": False}
-        elif node.op == "call_method" and hasattr(Tensor, str(node.target).removesuffix("_")):
-            node.target = str(node.target).removesuffix("_")
+        _make_new(module, node)
     if writes:
         module.recompile()
+
+
+def _make_new(module: GraphModule, node: Node) -> None:
+    """Have a node that writes into its first input give what it would write, in place."""
+    word = str(node.target)
+    if node.op == "call_function":
+        node.target = _NEW.get(node.target, node.target)
+        if node.kwargs.get("inplace") is True:
+            node.kwargs = {**node.kwargs, "inplace": False}
+    elif node.op == "call_method" and hasattr(Tensor, word.removesuffix("_")):
+        node.target = word.removesuffix("_")
+    elif node.op == "call_method" and word in ("fill_", "zero_"):
+        value = 0.0 if word == "zero_" else node.args[1] if len(node.args) > 1 else node.kwargs["value"]
+        node.op, node.target, node.args, node.kwargs = "call_function", full_like, (node.args[0], value), {}
+    elif node.op == "call_method" and word == "copy_":
+        written = node.args[0]
+        source = node.args[1] if len(node.args) > 1 else node.kwargs["src"]
+        if node.meta.pop(CAST, False):
+            with module.graph.inserting_before(node):
+                source = module.graph.call_method("type_as", (source, written))
+        node.target, node.args, node.kwargs = "expand_as", (source, written), {}
