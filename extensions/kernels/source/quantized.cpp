@@ -190,6 +190,23 @@ class PackedQuantizedConv2d::Band {
     std::vector<std::uint8_t> wide_, wide_rows_;
 };
 
+// How many ranges the panels are cut into. Threads that share out rows read all weights each, and may get a row more than
+// others: where weights are more than what they meet, each takes panels of its own.
+std::int64_t PackedQuantizedConv2d::parts_of(std::int64_t rows, std::int64_t panels, std::int64_t codes) const {
+    const std::int64_t threads = thread_count();
+    if (bytes() > codes && panels % threads == 0) return threads;
+    return std::clamp<std::int64_t>(4 * (threads - 1) / rows, 1, panels);
+}
+
+// How many outputs all panels pass over before the next ones: so many that what they read and write stays in the fastest cache,
+// where the weights are few enough to be read again for them.
+std::int64_t PackedQuantizedConv2d::outputs_together(const QuantizedPlane& plane) const {
+    constexpr std::int64_t few_weights = 1 << 16, codes = 1 << 14, tiles = 24;  // whole ones, of six or of eight
+    const std::int64_t outputs = plane.height * plane.width;
+    if (bytes() > few_weights) return outputs;
+    return std::clamp<std::int64_t>(codes / (shape_[2] * plane.pixel_step + plane.channels) / tiles * tiles, 2 * tiles, std::max(2 * tiles, outputs));
+}
+
 void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prepared, std::uint8_t* out, const CodesSum* sum,
                                      const std::uint8_t* added) const {
     const Dims &input = prepared.images, &output = prepared.places;
@@ -198,7 +215,7 @@ void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prep
     // What is shared out are rows of results; where these are few, ranges of panels too.
     const std::int64_t tall = pool ? 2 : 1, rows = output[2] / tall, all = input[0] * rows;
     const std::int64_t count = static_cast<std::int64_t>(panels.size());
-    const std::int64_t parts = std::clamp<std::int64_t>(4 * (thread_count() - 1) / all, 1, count);
+    const std::int64_t parts = parts_of(all, count, count_of(input));
     const std::int64_t products = tall * output[3] * weights_[0].steps() * 4 * shape_[0] / parts;
     const std::int64_t wide = pool ? output[3] / 2 : output[3], line = wide * shape_[0];  // bytes of a row of results
     parallel_for(all * parts, 1 + products_of_a_thread() / products, [&](std::int64_t begin, std::int64_t end) {
@@ -212,15 +229,18 @@ void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prep
             const std::int64_t from = part * count / parts, to = (part + 1) * count / parts;
             std::uint8_t* const here = out + (at % all) * line;
             if (prepared.tiles) by_tiles(band.plane(), prepared, from, to, room.data(), here);
-            for (std::int64_t p = from; p < to && !prepared.tiles; ++p) {
-                const QuantizedPanel& panel = panels[static_cast<std::size_t>(p)];
-                QuantizedPlane plane = band.plane();
-                plane.image += panel.input;
-                if (pool)
-                    LEAF_VNNI(quantized_pooled)(plane, panel, here + panel.first);
-                else
-                    LEAF_VNNI(quantized_outputs)(plane, panel, 0, plane.height * plane.width, {here + panel.first, nullptr, nullptr, nullptr});
-            }
+            const QuantizedPlane plane = band.plane();
+            const std::int64_t outputs = plane.height * plane.width, most = pool ? outputs : outputs_together(plane);
+            for (std::int64_t begins = 0; begins < outputs && !prepared.tiles; begins += most)
+                for (std::int64_t p = from; p < to; ++p) {
+                    const QuantizedPanel& panel = panels[static_cast<std::size_t>(p)];
+                    QuantizedPlane read = plane;
+                    read.image += panel.input;
+                    if (pool)
+                        LEAF_VNNI(quantized_pooled)(read, panel, here + panel.first);
+                    else
+                        LEAF_VNNI(quantized_outputs)(read, panel, begins, std::min(begins + most, outputs), {here + panel.first, nullptr, nullptr, nullptr});
+                }
             if (!sum || from == to) continue;
             // Now, while the codes are in a fast cache: all of some rows, or a range of the channels of each pixel.
             const std::int64_t low = panels[static_cast<std::size_t>(from)].first;

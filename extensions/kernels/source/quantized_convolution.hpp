@@ -51,6 +51,8 @@ class PackedQuantizedConv2d {
     // The panels from..to for all outputs of a plane; `room` holds what is gathered.
     void by_tiles(const QuantizedPlane& plane, const Prepared& prepared, std::int64_t from, std::int64_t to, std::uint8_t* room,
                   std::uint8_t* out) const;
+    std::int64_t parts_of(std::int64_t rows, std::int64_t panels, std::int64_t codes) const;
+    std::int64_t outputs_together(const QuantizedPlane& plane) const;
     static Dims checked(Dims shape, std::int64_t groups);
     static std::int64_t extent(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding, std::int64_t dilation);
     // Whether images need neither padding nor bytes behind their last one.

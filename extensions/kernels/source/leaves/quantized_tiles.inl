@@ -23,15 +23,25 @@ struct TileResults {
 template <int blocks>
 static __attribute__((noinline)) void finish_some(TileResults& results, std::int64_t most) {
     const QuantizedRows& rows = results.rows;
-    for (std::int64_t i = most < results.left ? most : results.left; i > 0; --i, --results.left, results.sums += 16 * blocks) {
+    for (std::int64_t left = most < results.left ? most : results.left; left > 0;) {
+        // Outputs that lie side by side, up to a few; or corners that are nobody's output.
+        const std::int64_t end = results.x < rows.width ? rows.width : rows.across;
+        std::int64_t count = end - results.x < left ? end - results.x : left;
         if (results.x < rows.width) {
-            __m512i own[blocks];
-            for (int b = 0; b < blocks; ++b) own[b] = _mm512_add_epi32(_mm512_load_si512(results.sums + 16 * b), _mm512_loadu_si512(results.panel.start + 16 * b));
+            constexpr std::int64_t together = 4;
+            count = count < together ? count : together;
+            __m512i own[together * blocks];
+            for (std::int64_t i = 0; i < count; ++i)
+                for (int b = 0; b < blocks; ++b)
+                    own[i * blocks + b] = _mm512_add_epi32(_mm512_load_si512(results.sums + 16 * (i * blocks + b)),
+                                                           _mm512_loadu_si512(results.panel.start + 16 * b));
             const std::int64_t at = results.y * rows.width + results.x;
-            if (results.target.bytes) __builtin_prefetch(results.target.bytes + (at + 32) * results.channels, 1);
-            finish(results.panel, own, results.target, at, results.channels);
+            if (results.target.bytes)
+                for (std::int64_t i = 0; i < count; ++i) __builtin_prefetch(results.target.bytes + (at + i + 32) * results.channels, 1);
+            finish<blocks>(results.panel, own, count, results.target, at, results.channels);
         }
-        if (++results.x == rows.across) results.x = 0, ++results.y;
+        left -= count, results.left -= count, results.sums += 16 * blocks * count, results.x += count;
+        if (results.x == rows.across) results.x = 0, ++results.y;
     }
 }
 
