@@ -75,6 +75,16 @@ def test_the_padding_of_strided_convolutions_goes_to_the_far_sides(height: int, 
     assert found.detach().numpy()[0, 0, 0, 0] == pytest.approx(patch.sum(), abs=1e-5)
 
 
+@pytest.mark.parametrize("make", [models.resnet18, models.mobilenet_v2, models.efficientnet_lite0])
+def test_networks_for_photos_are_traced_without_an_example_for_any_size(make: Any) -> None:
+    model = make().eval()
+    traced = wb.fx.symbolic_trace(model)
+    for height, width in ((32, 32), (33, 47)):
+        x = wb.randn(1, 3, height, width)
+        with wb.no_grad():
+            np.testing.assert_array_equal(traced(x).numpy(), model(x).numpy())
+
+
 def test_photos() -> None:
     photo = np.full((300, 200, 3), 255, np.uint8)
     x = models.imagenet_input(photo)

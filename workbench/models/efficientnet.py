@@ -44,11 +44,14 @@ class _FarPadded(nn.Module):
 
     def forward(self, x: Any) -> Any:
         """Pad, and convolve."""
-        widths: list[int] = []
+        # No comparison of sizes, so that a trace needs no example of them: no kernel is smaller than its stride.
+        height, width = x.shape[-2:]
+        above, left = (
+            kernel - 1 - (size - 1) % stride
+            for size, kernel, stride in zip((height, width), self.kernel, self.stride, strict=True)
+        )
         # From the last dim on, as `pad` counts.
-        for size, kernel, stride in zip(x.shape[:1:-1], self.kernel[::-1], self.stride[::-1], strict=True):
-            missing = max((-(-size // stride) - 1) * stride + kernel - size, 0)
-            widths += [missing // 2, missing - missing // 2]
+        widths = (left // 2, left - left // 2, above // 2, above - above // 2)
         padded = nn.functional.pad(x, widths)
         return nn.functional.conv2d(padded, self.weight, stride=self.stride, groups=self.groups)
 
