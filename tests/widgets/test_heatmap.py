@@ -14,6 +14,7 @@ import workbench as wb
 from workbench.attribution import AttributionResult, IntegratedGradients, NoiseTunnel, Study, explain
 from workbench.attribution.method_settings import offered, settings_of
 from workbench.attribution.methods import METHODS
+from workbench.live.answer import answering
 from workbench.live.encode import encode_snapshot
 from workbench.live.messages import (
     AskEvent,
@@ -196,6 +197,21 @@ def test_a_click_on_a_class_a_method_and_a_setting_are_asked_and_answered() -> N
         one.predicted != one.truth for one in drawn.strip.samples
     ]
     assert drawn.strip.wrong == sum(one.wrong for one in drawn.strip.samples)
+
+
+def test_an_answer_is_told_in_a_hurry_and_progress_is_not() -> None:
+    model, study = asked()
+    told: list[tuple[bool, bool]] = []
+    model.listen(lambda one: told.append((study.shown is before, answering())))
+    before = study.shown
+    study.ask(target="2")
+    wait_for(study)
+    # What the program asks is known to be under way without a hurry; the answer comes from another thread.
+    assert told[0] == (True, False)
+    assert told[-1] == (False, True)
+    told.clear()
+    study._listeners.tell()
+    assert told == [(False, False)]
 
 
 def test_what_cannot_be_asked_is_refused_in_words_and_the_picture_stays() -> None:

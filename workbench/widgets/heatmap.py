@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import weakref
+from contextlib import nullcontext
 from typing import Any
 
 from workbench.attribution import AttributionResult
 from workbench.attribution.asking import Ask, Shown
 from workbench.attribution.study import Study
+from workbench.live.answer import asked
 from workbench.live.messages import (
     AskEvent,
     Head,
@@ -56,6 +58,8 @@ class HeatmapModel(ViewModel):
         self._study = source if isinstance(source, Study) else Study.of(source)
         self._sample = 0
         self._refusal: Refusal | None = None
+        self._answer: tuple[object, str] = (None, "")
+        """What was told last, and why it could not be found, if so."""
         self._strip: tuple[object, HeatmapStrip | None, list[bytes]] = (None, None, [])
         self.of_board = False
         """True where a person can go back to a board."""
@@ -280,8 +284,12 @@ class HeatmapModel(ViewModel):
     def _heard(self) -> None:
         study = self._study
         assert study is not None  # that is who tells
-        # A picture of a person's wish is urgent, and so is the answer; progress is not.
-        self.changed()
+        shown, failure = study.shown, study.failure
+        answered = shown is not self._answer[0] or failure != self._answer[1]
+        self._answer = shown, failure
+        # An answer is urgent, in whichever thread it was found; progress is not, unless a person has just asked.
+        with asked() if answered else nullcontext():
+            self.changed()
         with self._lock:
             if len(study.asked.samples) == 1:
                 self._sample = study.asked.samples[0]
