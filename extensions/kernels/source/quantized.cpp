@@ -190,14 +190,6 @@ class PackedQuantizedConv2d::Band {
     std::vector<std::uint8_t> wide_, wide_rows_;
 };
 
-// How many ranges the panels are cut into. Threads that share out rows read all weights each, and may get a row more than
-// others: where weights are more than what they meet, each takes panels of its own.
-std::int64_t PackedQuantizedConv2d::parts_of(std::int64_t rows, std::int64_t panels, std::int64_t codes) const {
-    const std::int64_t threads = thread_count();
-    if (bytes() > codes && panels % threads == 0) return threads;
-    return std::clamp<std::int64_t>(4 * (threads - 1) / rows, 1, panels);
-}
-
 // How many outputs all panels pass over before the next ones: so many that what they read and write stays in the fastest cache,
 // where the weights are few enough to be read again for them.
 std::int64_t PackedQuantizedConv2d::outputs_together(const QuantizedPlane& plane) const {
@@ -210,49 +202,67 @@ std::int64_t PackedQuantizedConv2d::outputs_together(const QuantizedPlane& plane
 void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prepared, std::uint8_t* out, const CodesSum* sum,
                                      const std::uint8_t* added) const {
     const Dims &input = prepared.images, &output = prepared.places;
-    const auto& panels = prepared.panels;
-    const bool pool = prepared.pool;
-    // What is shared out are rows of results; where these are few, ranges of panels too.
-    const std::int64_t tall = pool ? 2 : 1, rows = output[2] / tall, all = input[0] * rows;
-    const std::int64_t count = static_cast<std::int64_t>(panels.size());
-    const std::int64_t parts = parts_of(all, count, count_of(input));
-    const std::int64_t products = tall * output[3] * weights_[0].steps() * 4 * shape_[0] / parts;
-    const std::int64_t wide = pool ? output[3] / 2 : output[3], line = wide * shape_[0];  // bytes of a row of results
-    parallel_for(all * parts, 1 + products_of_a_thread() / products, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t tall = prepared.pool ? 2 : 1, all = input[0] * (output[2] / tall);
+    const std::int64_t count = static_cast<std::int64_t>(prepared.panels.size()), threads = thread_count();
+    // What is shared out are rows of results; where these are few, ranges of panels too. Or panels, where weights are more than
+    // what they meet: threads that share out rows read all of them each.
+    const bool by_panels = threads > 1 && count >= threads && bytes() > count_of(input);
+    const std::int64_t parts = by_panels ? count : std::clamp<std::int64_t>(4 * (threads - 1) / all, 1, count);
+    const std::int64_t shares = by_panels ? count : all * parts;
+    const std::int64_t products = all * tall * output[3] * weights_[0].steps() * 4 * shape_[0] / shares;
+    parallel_claims(shares, 1 + products_of_a_thread() / products, [&](const auto& claim) {
         Band band(*this, input, output, tall, prepared.input_zero);
         const Tiles tiles(prepared.tiles);
         Buffer<std::uint8_t> room;
         if (prepared.tiles) room = Buffer<std::uint8_t>(std::max(2 * tile_rows, prepared.gathered) * prepared.gathered_step + tile_bytes);
-        for (std::int64_t at = begin; at < end; at += band.rows()) {
-            const std::int64_t part = at / all, n = at % all / rows, first = at % all % rows;
-            band.read(x + n * input[1] * input[2] * input[3], first, std::min(rows - first, end - at));
-            const std::int64_t from = part * count / parts, to = (part + 1) * count / parts;
-            std::uint8_t* const here = out + (at % all) * line;
-            if (prepared.tiles) by_tiles(band.plane(), prepared, from, to, room.data(), here);
-            const QuantizedPlane plane = band.plane();
-            const std::int64_t outputs = plane.height * plane.width, most = pool ? outputs : outputs_together(plane);
-            for (std::int64_t begins = 0; begins < outputs && !prepared.tiles; begins += most)
-                for (std::int64_t p = from; p < to; ++p) {
-                    const QuantizedPanel& panel = panels[static_cast<std::size_t>(p)];
-                    QuantizedPlane read = plane;
-                    read.image += panel.input;
-                    if (pool)
-                        LEAF_VNNI(quantized_pooled)(read, panel, here + panel.first);
-                    else
-                        LEAF_VNNI(quantized_outputs)(read, panel, begins, std::min(begins + most, outputs), {here + panel.first, nullptr, nullptr, nullptr});
-                }
-            if (!sum || from == to) continue;
-            // Now, while the codes are in a fast cache: all of some rows, or a range of the channels of each pixel.
-            const std::int64_t low = panels[static_cast<std::size_t>(from)].first;
-            const std::int64_t high = to < count ? panels[static_cast<std::size_t>(to)].first : shape_[0];
-            const std::int64_t pixels = band.rows() * wide, beside = (at % all) * line;
-            if (high - low == shape_[0])
-                sum_codes(here, added + beside, *sum, pixels * shape_[0], here);
+        const auto pass = [&](std::int64_t begin, std::int64_t end, std::int64_t from, std::int64_t to) {
+            for (std::int64_t at = begin; at < end; at += band.rows()) {
+                const std::int64_t rows = output[2] / tall, n = at / rows, first = at % rows;
+                band.read(x + n * input[1] * input[2] * input[3], first, std::min(rows - first, end - at));
+                write(prepared, band.plane(), from, to, room.data(), at, out, sum, added);
+            }
+        };
+        for (std::int64_t begin = 0, end = 0; claim(begin, end);)
+            if (by_panels)
+                pass(0, all, begin, end);
             else
-                for (std::int64_t i = low; i < pixels * shape_[0]; i += shape_[0])
-                    sum_codes(here + i, added + beside + i, *sum, high - low, here + i);
-        }
+                for (std::int64_t next; begin < end; begin = next) {
+                    const std::int64_t part = begin / all;
+                    next = std::min(end, (part + 1) * all);
+                    pass(begin - part * all, next - part * all, part * count / parts, (part + 1) * count / parts);
+                }
     });
+}
+
+// Rows of results from row `at` of all on, as many as the plane has, for the channels of the panels from..to.
+void PackedQuantizedConv2d::write(const Prepared& prepared, const QuantizedPlane& plane, std::int64_t from, std::int64_t to,
+                                  std::uint8_t* room, std::int64_t at, std::uint8_t* out, const CodesSum* sum, const std::uint8_t* added) const {
+    const auto& panels = prepared.panels;
+    const bool pool = prepared.pool;
+    const std::int64_t outputs = plane.height * plane.width, results = pool ? outputs / 4 : outputs;
+    const std::int64_t beside = at * (pool ? plane.width / 2 : plane.width) * shape_[0];
+    std::uint8_t* const here = out + beside;
+    if (prepared.tiles) by_tiles(plane, prepared, from, to, room, here);
+    const std::int64_t most = pool ? outputs : outputs_together(plane);
+    for (std::int64_t begin = 0; begin < outputs && !prepared.tiles; begin += most)
+        for (std::int64_t p = from; p < to; ++p) {
+            const QuantizedPanel& panel = panels[static_cast<std::size_t>(p)];
+            QuantizedPlane read = plane;
+            read.image += panel.input;
+            if (pool)
+                LEAF_VNNI(quantized_pooled)(read, panel, here + panel.first);
+            else
+                LEAF_VNNI(quantized_outputs)(read, panel, begin, std::min(begin + most, outputs), {here + panel.first, nullptr, nullptr, nullptr});
+        }
+    if (!sum || from == to) return;
+    // Now, while the codes are in a fast cache: all of some rows, or a range of the channels of each pixel.
+    const std::int64_t low = panels[static_cast<std::size_t>(from)].first;
+    const std::int64_t high = to < static_cast<std::int64_t>(panels.size()) ? panels[static_cast<std::size_t>(to)].first : shape_[0];
+    if (high - low == shape_[0])
+        sum_codes(here, added + beside, *sum, results * shape_[0], here);
+    else
+        for (std::int64_t i = low; i < results * shape_[0]; i += shape_[0])
+            sum_codes(here + i, added + beside + i, *sum, high - low, here + i);
 }
 
 void PackedQuantizedConv2d::by_tiles(const QuantizedPlane& plane, const Prepared& prepared, std::int64_t from, std::int64_t to,

@@ -26,12 +26,12 @@ class PackedQuantizedConv2d {
         Dims images, places;  // the same as they are walked over: images whose places depend on themselves alone are one image
         std::int32_t input_zero;
         bool pool;
-        std::vector<std::vector<std::int32_t>> offsets;  // per panel
-        std::vector<QuantizedPanel> panels;
+        std::vector<std::vector<std::int32_t>> offsets{};  // per panel
+        std::vector<QuantizedPanel> panels{};
         // By tiles: `gathered` of its outputs at a time are brought together first, or none, where they are read as they lie.
         bool tiles = false;
         std::int64_t gathered = 0, gathered_step = 0;  // outputs, and bytes of each
-        std::vector<std::int32_t> gathered_offsets;
+        std::vector<std::int32_t> gathered_offsets{};
         Dims result() const { return pool ? Dims{output[0], output[1], output[2] / 2, output[3] / 2} : output; }
         // Codes outside of these are brought to them; the least is otherwise 0, or the code of zero of what is rectified.
         void clamp(std::int64_t low, std::int64_t high);
@@ -51,7 +51,8 @@ class PackedQuantizedConv2d {
     // The panels from..to for all outputs of a plane; `room` holds what is gathered.
     void by_tiles(const QuantizedPlane& plane, const Prepared& prepared, std::int64_t from, std::int64_t to, std::uint8_t* room,
                   std::uint8_t* out) const;
-    std::int64_t parts_of(std::int64_t rows, std::int64_t panels, std::int64_t codes) const;
+    void write(const Prepared& prepared, const QuantizedPlane& plane, std::int64_t from, std::int64_t to, std::uint8_t* room,
+               std::int64_t at, std::uint8_t* out, const CodesSum* sum, const std::uint8_t* added) const;
     std::int64_t outputs_together(const QuantizedPlane& plane) const;
     static Dims checked(Dims shape, std::int64_t groups);
     static std::int64_t extent(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding, std::int64_t dilation);

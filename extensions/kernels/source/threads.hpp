@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -120,6 +121,23 @@ void parallel_for(std::int64_t total, std::int64_t grain, Body&& body) {
 inline std::int64_t part_count(std::int64_t total, std::int64_t grain) {
     if (total <= 0) return 0;
     return std::min<std::int64_t>(thread_count(), std::max<std::int64_t>(1, total / std::max<std::int64_t>(1, grain)));
+}
+
+// Calls body(claim) in each thread that takes part. claim(begin, end) gives it the next range of [0, total), until there are none:
+// large ones first, and small ones at the end, so that all threads end together, however fast each of them is just then.
+template <typename Body>
+void parallel_claims(std::int64_t total, std::int64_t grain, Body&& body) {
+    const std::int64_t workers = part_count(total, grain);
+    std::atomic<std::int64_t> given{0};
+    const auto claim = [&](std::int64_t& begin, std::int64_t& end) {
+        begin = given.load(std::memory_order_relaxed);
+        do {
+            if (begin >= total) return false;
+            end = workers == 1 ? total : begin + std::max<std::int64_t>(1, (total - begin) / (2 * workers));
+        } while (!given.compare_exchange_weak(begin, end, std::memory_order_relaxed));
+        return true;
+    };
+    parallel_for(workers, 1, [&](std::int64_t, std::int64_t) { body(claim); });
 }
 
 // The same whatever the number of threads is, so that sums by part come out alike to the last bit. A part costs a few rows

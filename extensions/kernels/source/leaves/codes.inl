@@ -44,27 +44,31 @@ static void multiply_codes(const std::uint8_t* a, const CodesIn& of_a, const std
 
 #if defined(WORKBENCH_AVX512)
 
-static WORKBENCH_INLINE __m512i sum_of_some(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& of, __m512 least) {
+static WORKBENCH_INLINE __m512i sum_of_some(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& of) {
     const auto real = [](const std::uint8_t* from, float less, float scale, float offset) {
         const __m512 code = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
         return _mm512_fmadd_ps(_mm512_sub_ps(code, _mm512_set1_ps(less)), _mm512_set1_ps(scale), _mm512_set1_ps(offset));
     };
     __m512 value = _mm512_add_ps(real(codes, of.less, of.scale, of.offset), real(others, of.other_less, of.other_scale, of.other_offset));
-    value = _mm512_fmadd_ps(_mm512_max_ps(value, least), _mm512_set1_ps(of.inverse), _mm512_set1_ps(of.before));
-    // The bounds are whole: they may come before rounding.
-    value = _mm512_max_ps(_mm512_min_ps(value, _mm512_set1_ps(of.high)), _mm512_set1_ps(of.low));
-    return _mm512_add_epi32(_mm512_cvtps_epi32(value), _mm512_set1_epi32(of.after));
+    value = _mm512_fmadd_ps(value, _mm512_set1_ps(of.inverse), _mm512_set1_ps(of.before));
+    // The bound is whole: it may come before rounding. What is far too small becomes the least number there is.
+    return _mm512_cvtps_epi32(_mm512_min_ps(value, _mm512_set1_ps(of.high)));
 }
 
-static WORKBENCH_INLINE void add_some_codes(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& of, float least,
-                                            std::uint8_t* out) {
-    const __m512 floor = _mm512_set1_ps(least);
+static WORKBENCH_INLINE void add_some_codes(const std::uint8_t* codes, const std::uint8_t* others, const CodesSum& of, float, std::uint8_t* out) {
+    // Nothing on the way from a sum to its code changes an order, so that the code of 0 is the least of what is rectified.
+    float low = of.relu ? __builtin_rintf(of.before) : of.low;
+    low = low < of.high ? low : of.high;
+    low = low > of.low ? low : of.low;
+    const __m512i least = _mm512_set1_epi8(static_cast<char>(static_cast<std::int32_t>(low) + of.after));
+    const __m512i after = _mm512_set1_epi16(static_cast<short>(of.after));
     __m512i sums[4];
-    for (int b = 0; b < 4; ++b) sums[b] = sum_of_some(codes + 16 * b, others + 16 * b, of, floor);
+    for (int b = 0; b < 4; ++b) sums[b] = sum_of_some(codes + 16 * b, others + 16 * b, of);
     // Bytes of a quarter of each sixteen lie together after packing.
-    const __m512i packed = _mm512_packus_epi16(_mm512_packs_epi32(sums[0], sums[1]), _mm512_packs_epi32(sums[2], sums[3]));
+    const __m512i packed = _mm512_packus_epi16(_mm512_adds_epi16(_mm512_packs_epi32(sums[0], sums[1]), after),
+                                               _mm512_adds_epi16(_mm512_packs_epi32(sums[2], sums[3]), after));
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    _mm512_storeu_si512(out, _mm512_permutexvar_epi32(order, packed));
+    _mm512_storeu_si512(out, _mm512_max_epu8(_mm512_permutexvar_epi32(order, packed), least));
 }
 
 #else
