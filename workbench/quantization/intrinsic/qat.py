@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.base.errors import QuantizationError
 from workbench.base.public import words
-from workbench.nn import BatchNorm1d, BatchNorm2d, BatchNorm3d, Module, functional
+from workbench.nn import BatchNorm1d, BatchNorm2d, BatchNorm3d, Module, functional, init
 from workbench.nn import Conv1d as FloatConv1d
 from workbench.nn import Conv2d as FloatConv2d
 from workbench.nn import Conv3d as FloatConv3d
@@ -119,7 +119,9 @@ class _ConvBn(WithBatchNorm):
 
     def folded(self) -> Any:
         """Return a convolution in floating point that does what this does in use."""
-        conv = plain_conv(self._FLOAT, self)
+        # Without first values: nobody sees them, and who looks at a training draws nothing from its stream.
+        with init.skipped():
+            conv = plain_conv(self._FLOAT, self)
         conv.weight, conv.bias = fuse_conv_bn_weights(
             self.weight, self.bias, self.bn.running_mean, self.bn.running_var, self.bn.eps, self.bn.weight,
             self.bn.bias,
@@ -227,7 +229,8 @@ class LinearBn1d(WithBatchNorm, FloatLinear):
 
     def folded(self) -> Any:
         """Return a linear layer in floating point that does what this does in use."""
-        linear = FloatLinear(self.in_features, self.out_features)
+        with init.skipped():
+            linear = FloatLinear(self.in_features, self.out_features)
         linear.weight, linear.bias = fuse_linear_bn_weights(
             self.weight, self.bias, self.bn.running_mean, self.bn.running_var, self.bn.eps, self.bn.weight,
             self.bn.bias,
