@@ -40,7 +40,7 @@ class Listener(live.ViewModel):
     def snapshot(self):
         head = Head(f"listener, batch {{self.batches}}", "", time.time(), True)
         rows = [self.row(name) for name in {ROWS}]
-        figures = ModelFigures(None, None, None)
+        figures = ModelFigures(None, None, None, None, None)
         rest = None, figures, 0, 0, "", None, None, False, "", ""
         return live.Snapshot(HistogramState("histogram", head, rows, self.selected, *rest))
 

@@ -30,7 +30,7 @@ class Counter(live.ViewModel):
 
     def snapshot(self):
         head = Head(f"{self.title}, batch {self.batches}", "", time.time(), True)
-        figures = ModelFigures(None, None, None)
+        figures = ModelFigures(None, None, None, None, None)
         rows = [self.row("conv1"), self.row("<b>conv2</b>")]
         return live.Snapshot(
             HistogramState("histogram", head, rows, self.selected, None, figures, 0, 0, "", None, None, False, "", ""))

@@ -35,7 +35,7 @@ class Observers(ViewModel):
         self.snapshots += 1
         if self.fault:
             raise self.fault
-        figures = ModelFigures(float("nan"), 0.5, None)
+        figures = ModelFigures(float("nan"), 0.5, None, None, None)
         state = HistogramState(
             "histogram", HEAD, [], self.selected, None, figures, 0, 0, "", None, None, False, "", ""
         )

@@ -169,11 +169,11 @@ def test_what_is_urgent_is_measured_after_what_is_measured_now(
     begun, may = threading.Event(), threading.Event()
     measure = measurement._measure
 
-    def slow() -> Any:
-        found = measure()
+    def slow(by_pieces: bool) -> Any:
+        found = [*measure(by_pieces)]
         begun.set()
         assert may.wait(30)
-        return found
+        return iter(found)
 
     monkeypatch.setattr(measurement, "_measure", slow)
     calibration.latest_figures()

@@ -185,7 +185,7 @@ def test_figures_follow_a_choice(calibration: q.Calibration, prepared: Any, imag
     bad = calibration.figures()
     assert bad.sqnr is not None and good.sqnr is not None and bad.sqnr < good.sqnr - 10
     with wb.no_grad():
-        exact = q.sqnr(calibration.measurement._scores, q.convert(prepared)(images))  # type: ignore[union-attr]
+        exact = q.sqnr(calibration.measurement._scores.rows, q.convert(prepared)(images))  # type: ignore[union-attr]
     assert bad.sqnr == pytest.approx(exact, abs=1e-6)
     calibration.undo()
     assert calibration.figures() == good

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import workbench as wb
 from tests.live.models import gesture
 from workbench import quantization as q
+from workbench.live import cells
 from workbench.live.answer import answer
 from workbench.live.follow import follow
 from workbench.live.ledger import Ledger
@@ -18,7 +20,7 @@ from workbench.live.registry import Registry, models, withdraw
 from workbench.live.selection import Selection
 from workbench.widgets.diff import DiffModel
 from workbench.widgets.graph import GraphModel, graph_of
-from workbench.widgets.histogram import HistogramModel
+from workbench.widgets.histogram import HistogramModel, model_of
 
 
 def both(prepare: Any) -> tuple[HistogramModel, GraphModel, Any]:
@@ -157,3 +159,23 @@ def test_a_sum_of_codes_and_its_observer_find_each_other() -> None:
     model.show_place(shown.places_of(shown.selected))
     assert picked(model) == "relu.output"
     withdraw(shown)
+
+
+@pytest.mark.parametrize("variable", ["calibration", "prepared"])
+def test_the_head_names_the_variable_and_the_cell(variable: str) -> None:
+    prepared = q.prepare(wb.nn.Sequential(wb.nn.Linear(3, 2)).eval())
+    model = model_of(prepared.calibration)
+    things = {"calibration": prepared.calibration, "prepared": prepared}
+    names = {"_": prepared.calibration, "other": 1, variable: things[variable]}
+    cells.ended.tell(SimpleNamespace(execution_count=7), names)
+    cells.ended.tell(SimpleNamespace(execution_count=9), {"later": prepared.calibration})
+    state: Any = model.snapshot().state
+    assert state.head.source == f"{variable} · cell 7"
+
+
+def test_what_no_variable_has_is_not_named() -> None:
+    prepared = q.prepare(wb.nn.Sequential(wb.nn.Linear(3, 2)).eval())
+    model = model_of(prepared.calibration)
+    cells.ended.tell(SimpleNamespace(execution_count=7), {"_7": prepared.calibration})
+    state: Any = model.snapshot().state
+    assert state.head.source == ""

@@ -118,15 +118,20 @@ def accuracy(model: Any, batches: Iterable[Any]) -> float:
     return right / count
 
 
-def hits(scores: Any, labels: Any) -> int:
-    """Return how many of the labels [N] the largest score of [N, classes] hits."""
+def hit(scores: Any, labels: Any) -> Any:
+    """Return which of the labels [N] the largest score of [N, classes] hits: bool [N], an array."""
     if len(scores.shape) != 2 or tuple(scores.shape[:1]) != tuple(labels.shape):
         raise DimensionError(
             "accuracy takes scores [N, classes] and labels [N].",
             op="accuracy",
             operands=(dims_of(scores).operand("scores"), dims_of(labels).operand("labels")),
         )
-    return int(np.count_nonzero(_numbers(scores).argmax(1) == _numbers(labels)))
+    return _numbers(scores).argmax(1) == _numbers(labels)
+
+
+def hits(scores: Any, labels: Any) -> int:
+    """Return how many of the labels [N] the largest score of [N, classes] hits."""
+    return int(np.count_nonzero(hit(scores, labels)))
 
 
 @dataclass(frozen=True)

@@ -163,10 +163,13 @@ def _swapped(model: Module, mapping: dict[type, Any], above: str) -> Iterator[tu
             yield from _swapped(child, mapping, f"{above}{name}.")
 
 
-def refresh(converted: Any, prepared: Any, stale_weights: set[str]) -> None:
-    """Bring scales and zero points of `converted` up to what `prepared` knows now, and the layers named stale."""
+def refresh(converted: Any, prepared: Any, stale_weights: set[str], twin: Any) -> None:
+    """Bring scales and zero points of `converted` up to what `prepared` knows now, and the layers named stale.
+
+    These get the weights that the layers of `twin` have.
+    """
     for name, module in quantizable(prepared):
         made = converted.get_submodule(name)
         made.set_output(observer_of(module))
         if name in stale_weights:
-            renew(made, module)
+            renew(made, module, twin.get_submodule(name))

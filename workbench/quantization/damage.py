@@ -22,6 +22,7 @@ from workbench.quantization.fake_quantize import FakeQuantizeBase, fake_quantize
 from workbench.quantization.observed import float_layer
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.points import Point, floating_twin, followed
+from workbench.quantization.turns import turns
 
 __all__ = ["Damage", "Damages"]
 
@@ -185,6 +186,8 @@ class Damages:
         trained = self._trained()
         if self._twin is None:
             self._twin = floating_twin(self.model)
+            for part in self._twin.modules():
+                part.register_forward_pre_hook(_give_way)
         if self._held is None or self._held[0] != trained:
             self._held = (trained, *_first_run(self._twin, self.inputs))
         _, scores, values = self._held
@@ -194,6 +197,11 @@ class Damages:
         finally:
             restore()
         return sqnr(scores, together(found))
+
+
+def _give_way(module: Any, inputs: Any) -> None:
+    """Let those go first who answer a person: a large model takes seconds for one point."""
+    turns.wait()
 
 
 def _quantize_alone(twin: Any, point: Point) -> Callable[[], None]:

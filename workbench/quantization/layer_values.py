@@ -17,6 +17,7 @@ from workbench.quantization.fake_quantize import fake_quantize
 from workbench.quantization.metrics import Measurement
 from workbench.quantization.noise import decibels
 from workbench.quantization.observed import float_layer
+from workbench.quantization.turns import turns
 
 __all__ = ["LayerValues", "LayerValuesBeside", "compared_values"]
 
@@ -97,7 +98,9 @@ def _found(measurement: Measurement | None, entry: Entry) -> LayerValues:
         raise QuantizationError(
             "no batch is held: give a small one, Calibration(model, evaluate=(inputs, labels))"
         )
-    return compared_values(*measurement.values_at(entry.point))
+    while (values := measurement.values_at(entry.point)) is None:
+        turns.wait()
+    return compared_values(*values)
 
 
 class LayerValuesBeside:

@@ -1,7 +1,8 @@
 """What the present ranges do to the whole model, measured on a small batch in a thread beside the calibration.
 
 The integer model is built once; where a range changes, only the scale of that layer is brought up to date. While data
-flows, measuring takes at most a sixtieth of the time; after a person changed a range it starts at once.
+flows, measuring takes at most a sixtieth of the time. After a person changed a range it starts at once, leaves what it
+was at, and tells what the first samples give while it goes on with the others.
 """
 
 from __future__ import annotations
@@ -9,28 +10,50 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from operator import ge
 from typing import Any
+
+import numpy as np
 
 from workbench.base.errors import DimensionError, DTypeError, NoNumbersError, QuantizationError
 from workbench.core import dispatch
 from workbench.core.value import Value
 from workbench.graph import Graph, GraphError, tracing
-from workbench.quantization.analysis import hits, sqnr, together
+from workbench.quantization.analysis import hit, sqnr, together
+from workbench.quantization.held_batch import HeldBatch, rows_of
+from workbench.quantization.held_twin import HeldTwin
 from workbench.quantization.observer_base import ObserverBase
-from workbench.quantization.points import Point, floating_twin, followed
+from workbench.quantization.points import Point, followed
 from workbench.quantization.prepared_form import form_of
+from workbench.quantization.turns import turns
 
 __all__ = ["Figures", "Measurement"]
+
+Array = np.ndarray[Any, Any]
 
 REST = 60.0
 """After a measurement that took t seconds, the next one waits for `REST`·t seconds, unless it is urgent."""
 
+PATIENCE = 0.4
+"""Seconds after which a person is told what is known by then."""
+
+PIECE = 0.1
+"""Seconds that one piece of the held batch is to take."""
+
 _NOT_FINITE = "results on the held batch are not finite: look where NaN comes from, or hold another batch"
 
 _KNOWN = (QuantizationError, DTypeError, DimensionError)
+
+
+class _Left(Exception):
+    """What was computed is of no use any more."""
+
+
+def _never() -> bool:
+    return False
 
 
 @dataclass(frozen=True)
@@ -43,6 +66,8 @@ class Figures:
     """Of the integer model, 0 to 1."""
     float_accuracy: float | None = None
     """Of the floating point model, 0 to 1."""
+    samples: int | None = None
+    """How many samples of the held batch these are of, where others follow; None for all of them."""
 
 
 class Measurement:
@@ -53,7 +78,7 @@ class Measurement:
 
     def __init__(self, model: Any, batch: Any, done: Callable[[], None]) -> None:
         self.model = model
-        self.inputs, self.labels = _batch(batch)
+        self.batch = HeldBatch(batch)
         self.trouble = ""
         """Why the model cannot be measured; empty if it can."""
         self._form = form_of(model)
@@ -66,13 +91,16 @@ class Measurement:
         self._state = threading.Lock()
         self._figures = Figures()
         self._measured: tuple[int, ...] = ()
+        self._answered: tuple[int, ...] = ()
         self._converted: Any = None
         self._twin: Any = None
         self._quantized: dict[str, int] = {}
-        self._scores: Any = None
+        self._scores = _Results(self.batch)
+        """Of the floating point model, with the weights that it was given last."""
         self._seen: tuple[int, ...] = ()
-        self._float_accuracy: float | None = None
+        self._leave: Callable[[], bool] = _never
         self._busy = False
+        self._urgent = False
         self._hurried = False
         self._again = 0.0
         self._timer: threading.Timer | None = None
@@ -80,7 +108,12 @@ class Measurement:
     @property
     def arguments(self) -> tuple[Any, ...]:
         """What the model is called with."""
-        return tuple(self.inputs) if isinstance(self.inputs, tuple | list) else (self.inputs,)
+        return self.batch.arguments
+
+    @property
+    def samples(self) -> int:
+        """How many samples are held."""
+        return self.batch.samples
 
     def follow(self, old: ObserverBase, new: ObserverBase) -> None:
         """Go by `new`, which was put in the place of `old`."""
@@ -96,21 +129,25 @@ class Measurement:
         with self._lock:
             versions = self.versions()
             if versions != self._measured:
-                self._figures = self._measure()
-                self._measured = versions
+                for figures in self._measure():
+                    self._figures = figures
+                self._measured = self._answered = versions
             return self._figures
 
     @property
     def outdated(self) -> bool:
-        """Whether something has changed since the last figures."""
+        """Whether something has changed since the last figures of the whole batch."""
         return self._measured != self.versions()
 
     def covers(self, versions: tuple[int, ...]) -> bool:
         """Say whether the last figures are of observers that were as far as `versions`, or further."""
-        return len(self._measured) >= len(versions) and all(map(ge, self._measured, versions))
+        return len(self._answered) >= len(versions) and all(map(ge, self._answered, versions))
 
     def latest(self, urgent: bool = False) -> Figures:
-        """Return the last figures; where they are outdated, measure in the background as soon as it is time to."""
+        """Return the last figures; where they are outdated, measure in the background as soon as it is time to.
+
+        If `urgent`, because a person waits, it is measured at once, and figures of some samples come first.
+        """
         with self._state:
             if self.outdated:
                 wait = 0.0 if urgent else self._again - time.monotonic()
@@ -118,6 +155,7 @@ class Measurement:
                     # What is measured now may be older than what is asked for.
                     self._hurried = self._hurried or urgent
                 elif wait <= 0:
+                    self._urgent = urgent
                     self._begin()
                 elif self._timer is None:
                     # Nobody may ask again: the last batch of a run is the last that says something.
@@ -130,6 +168,7 @@ class Measurement:
         with self._state:
             self._timer = None
             if not self._busy and self.outdated:
+                self._urgent = False
                 self._begin()
 
     def _begin(self) -> None:
@@ -140,51 +179,108 @@ class Measurement:
     def _run(self) -> None:
         start = time.monotonic()
         try:
-            self.now()
+            with turns.taken() if self._urgent else nullcontext():
+                self._advance(self._urgent)
         except _KNOWN as error:
             self.trouble = str(error)
             # Not tried again before something has changed.
-            self._measured = self.versions()
+            self._measured = self._answered = self.versions()
         finally:
             with self._state:
                 self._busy = False
                 self._again = time.monotonic() + REST * (time.monotonic() - start)
                 hurried, self._hurried = self._hurried, False
                 if hurried and self.outdated:
+                    self._urgent = True
                     self._begin()
         self._done()
 
-    def _measure(self) -> Figures:
-        missing = self._form.missing()
-        if missing:
-            raise QuantizationError(f"not calibrated yet: {', '.join(missing)}")
+    def _advance(self, urgent: bool) -> None:
+        """Measure up to the end, or until a person asks for something newer; tell what is known by then if `urgent`."""
+        with self._lock:
+            versions, told = self.versions(), time.monotonic()
+            with self._leaving(lambda: self._hurried and not urgent):
+                for figures in self._measure(by_pieces=urgent):
+                    whole = figures.samples is None
+                    if whole or time.monotonic() - told >= PATIENCE:
+                        self._figures, self._answered, told = figures, versions, time.monotonic()
+                        if whole:
+                            self._measured = versions
+                            return
+                        self._done()
+                    # Who drags is answered again and again: what was asked first has had an answer before it is left.
+                    if self._hurried and self._answered == versions:
+                        return
+
+    @contextmanager
+    def _leaving(self, leave: Callable[[], bool]) -> Iterator[None]:
+        """Run the forms in this block up to the next layer after `leave` says so; then the block is left."""
+        self._leave = leave
+        try:
+            yield
+        except _Left:
+            return
+        finally:
+            self._leave = _never
+
+    def _stop(self, module: Any, inputs: Any) -> None:
+        if self._leave():
+            raise _Left
+
+    def _measure(self, by_pieces: bool = False) -> Iterator[Figures]:
+        """Yield figures of all samples of the batch, and if `by_pieces` first those of ever more of them."""
         with dispatch.no_grad():
-            seen = tuple(point.observer.data_version for point in self._weights)
-            if self._scores is None or self._seen != seen:
-                if self._twin is None:
-                    self._twin = floating_twin(self.model)
-                self._scores, self._seen = self._called(self._twin), seen
-                self._float_accuracy = self._accuracy(self._scores)
             self._bring_up_to_date()
-            scores = self._called(self._converted)
-        ratio = sqnr(together(self._scores), together(scores))
+        batch, found = self.batch, _Results(self.batch)
+        size = 1 if by_pieces else batch.pieces
+        while found.known < batch.pieces:
+            begun, before = time.perf_counter(), found.known
+            stop = min(before + size, batch.pieces)
+            with dispatch.no_grad():
+                if self._scores.known < stop:
+                    self._scores.add(self._twin.module, stop)
+                found.add(self._converted, stop)
+            yield self._figures_of(found)
+            # As many as take about `PIECE` seconds, so that nobody waits long for the end of one.
+            took = (time.perf_counter() - begun) / (stop - before)
+            size = max(1, min(4 * size, int(PIECE / max(took, 1e-9))))
+
+    def _figures_of(self, found: _Results) -> Figures:
+        known, batch = found.known, self.batch
+        ratio = sqnr(self._scores.rows[:known], found.rows[:known])
         self.trouble = _NOT_FINITE if math.isnan(ratio) else ""
         # It is infinite where both agree exactly, which is no number to show.
-        return Figures(ratio if math.isfinite(ratio) else None, self._accuracy(scores), self._float_accuracy)
+        return Figures(
+            ratio if math.isfinite(ratio) else None,
+            found.accuracy(known),
+            self._scores.accuracy(known),
+            None if known == batch.pieces else known,
+        )
 
-    def values_at(self, point: Point) -> tuple[Any, Any]:
+    def values_at(self, point: Point) -> tuple[Any, Any] | None:
         """Return the values of an observed point on the batch, in the floating point model and in the integer one.
 
-        Those of all calls stand in one row. Raises `QuantizationError` where the integer model does not compute them by
-        themselves.
+        Those of all calls stand in one row. None where it was left for somebody who waits for figures. Raises
+        `QuantizationError` where the integer model does not compute them by themselves.
         """
+        before: list[Any] = []
+        after: list[Any] = []
         with self._lock, dispatch.no_grad():
-            self._make_forms()
+            self._bring_up_to_date()
             place = self._form.integer_place(point)
             if place is None:
                 raise QuantizationError(f"the integer model does not compute {point.name} by itself")
-            before = self._caught(self._twin, point.slot)
-            after = self._caught(self._converted, place)
+            ran = False
+            with (
+                self._leaving(lambda: not turns.free),
+                _caught(self._twin.module, point.slot, before),
+                _caught(self._converted, place, after),
+            ):
+                self._twin.module(*self.arguments)
+                self._converted(*self.arguments)
+                ran = True
+        if not ran:
+            return None
         if not before or not after:
             raise QuantizationError(f"the integer model computes {point.name} within another step")
         return together(before), together(after)
@@ -195,11 +291,12 @@ class Measurement:
         Raises `QuantizationError` where observers have seen nothing yet, or the model cannot be traced.
         """
         with self._lock, dispatch.no_grad():
-            self._make_forms()
+            self._bring_up_to_date()
             try:
                 # By themselves they are no news: what they differ in is what was asked for.
                 before, after = (
-                    tracing.followed(form, self.arguments).graph for form in (self._twin, self._converted)
+                    tracing.followed(form, self.arguments).graph
+                    for form in (self._twin.module, self._converted)
                 )
             except (GraphError, NoNumbersError) as error:
                 raise QuantizationError(f"the model has no graph: {error}") from error
@@ -211,55 +308,77 @@ class Measurement:
             place = None if self._converted is None else self._form.integer_place(point)
         return tuple(dict.fromkeys(one for one in (place, point.path, *point.nodes) if one))
 
-    def _make_forms(self) -> None:
-        """Have both forms, the integer one by the present ranges."""
+    def _bring_up_to_date(self) -> None:
+        """Have both forms as the model is now: weights, where they were trained since, and scales.
+
+        Raises `QuantizationError` where observers have seen nothing yet.
+        """
         missing = self._form.missing()
         if missing:
             raise QuantizationError(f"not calibrated yet: {', '.join(missing)}")
-        if self._twin is None:
-            self._twin = floating_twin(self.model)
-        self._bring_up_to_date()
-
-    def _caught(self, model: Any, place: str) -> list[Any]:
-        """What the module at `place` returns, call by call, when `model`, which is this object's own, runs."""
-        seen: list[Any] = []
-        handle = model.get_submodule(place).register_forward_hook(
-            lambda module, inputs, output: seen.append(output)
-        )
-        try:
-            self._called(model)
-        finally:
-            handle.remove()
-        return [one for one in seen if isinstance(one, Value)]
-
-    def _called(self, model: Any) -> Any:
-        return model(*self.arguments)
-
-    def _bring_up_to_date(self) -> None:
+        seen = tuple(point.observer.data_version for point in self._weights)
         weights = {point.path: point.observer.version for point in self._weights}
+        if self._twin is None:
+            self._twin = HeldTwin(self.model, self._stop)
+            if any(point.layer.training for point in self._weights):
+                self._twin.take()
+            self.batch.divide(self._twin.module)
+        elif self._seen != seen:
+            self._twin.take()
+        if self._seen != seen:
+            self._scores, self._seen = _Results(self.batch), seen
         if self._converted is None:
             self._converted = self._form.integer()
-        else:
-            stale = {path for path, version in weights.items() if self._quantized.get(path) != version}
-            self._form.refresh(self._converted, stale)
+            for part in self._converted.modules():
+                part.register_forward_pre_hook(self._stop)
+        stale = {path for path, version in weights.items() if self._quantized.get(path) != version}
+        self._form.refresh(self._converted, stale, self._twin.module)
         self._quantized = weights
 
-    def _accuracy(self, scores: Any) -> float | None:
-        if self.labels is None or not isinstance(scores, Value):
+
+@contextmanager
+def _caught(model: Any, place: str, seen: list[Any]) -> Iterator[None]:
+    """Put into `seen` what the module at `place` returns, call by call, when `model` runs in this block."""
+
+    def keep(module: Any, inputs: Any, output: Any) -> None:
+        if isinstance(output, Value):
+            seen.append(output)
+
+    handle = model.get_submodule(place).register_forward_hook(keep)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+class _Results:
+    """What a model gives for the first pieces of a batch, and which labels it hits."""
+
+    def __init__(self, batch: HeldBatch) -> None:
+        self._batch = batch
+        self.known = 0
+        """Of how many pieces."""
+        self.rows: Any = None
+        """float [pieces, …]; what is not known yet is not set."""
+        self._hits: list[Array | None] = []
+
+    def add(self, model: Any, stop: int) -> None:
+        """Run `model` on the pieces up to `stop` of which nothing is known."""
+        arguments, labels = self._batch.part(self.known, stop)
+        output = model(*arguments)
+        found = rows_of(output, stop - self.known)
+        if self.rows is None:
+            self.rows = np.empty((self._batch.pieces, found.shape[1]), found.dtype)
+        self.rows[self.known : stop] = found
+        judged = labels is not None and isinstance(output, Value)
+        self._hits.append(hit(output, labels) if judged else None)
+        self.known = stop
+
+    def accuracy(self, pieces: int) -> float | None:
+        """Return the part of the labels of the first pieces that was hit; None where nobody can tell."""
+        found = [one for one in self._hits if one is not None]
+        if not found or len(found) < len(self._hits):
             return None
-        return hits(scores, self.labels) / max(1, int(self.labels.shape[0]))
-
-
-def _batch(batch: Any) -> tuple[Any, Any]:
-    """Return inputs and labels (None if there are none) of a tensor, a pair, or the first batch of a loader."""
-    if isinstance(batch, Value):
-        return batch, None
-    if not isinstance(batch, tuple | list):
-        batch = next(iter(batch), None)
-    if isinstance(batch, Value):
-        return batch, None
-    if not isinstance(batch, tuple | list) or len(batch) != 2:
-        raise QuantizationError(
-            "evaluate is a tensor of inputs, a pair (inputs, labels), or a loader of such pairs"
-        )
-    return batch[0], batch[1]
+        right = np.concatenate(found)
+        right = right if pieces == self._batch.pieces else right[:pieces]
+        return int(np.count_nonzero(right)) / max(1, len(right))

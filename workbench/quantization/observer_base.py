@@ -22,6 +22,7 @@ from workbench.core.value import new
 from workbench.nn import Module
 from workbench.quantization.histogram import extremes
 from workbench.quantization.schemes import EPS, Scheme, real_number, scheme_of
+from workbench.quantization.turns import turns
 from workbench.tensor import Tensor
 
 __all__ = ["ObserverBase", "PartialObserver", "Watcher", "unobserved"]
@@ -233,6 +234,8 @@ class ObserverBase(Module):
 
     def _note(self, x: Any, observe: Callable[..., None], *values: Array) -> None:
         """Take note of a batch, whose dims are those of `x`, by `observe`."""
+        if self._watcher is not None:
+            turns.give_way()
         with self._lock:
             if self.serial is None:
                 self.serial = next(_serial)
@@ -263,6 +266,12 @@ class ObserverBase(Module):
     def observing(self) -> bool:
         """Whether it takes note of what passes, in this thread."""
         return self.enabled and _observing.get()
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Let it see no batch, and get no other range, while this block looks at it: briefly, for a cell may wait."""
+        with self._lock:
+            yield
 
     def watched(self) -> bool:
         """Say whether anybody looks at this observer now."""

@@ -60,8 +60,8 @@ class PreparedForm(Protocol):
         """Return the path of the module of the integer model that gives the values of `point`, if there is one."""
         ...
 
-    def refresh(self, converted: Any, stale: set[str]) -> None:
-        """Bring scales of an integer model up to date, and the weights of the layers at the paths in `stale`."""
+    def refresh(self, converted: Any, stale: set[str], twin: Any) -> None:
+        """Bring scales of an integer model up to date, and layers at the paths in `stale`, with weights of `twin`."""
         ...
 
 
@@ -116,9 +116,9 @@ class PreparedLayers:
         """Return the path of the layer: it stays where it was."""
         return point.path
 
-    def refresh(self, converted: Any, stale: set[str]) -> None:
+    def refresh(self, converted: Any, stale: set[str], twin: Any) -> None:
         """Bring scales up to date, and the weights of the layers named stale."""
-        refresh(converted, self.model, stale)
+        refresh(converted, self.model, stale, twin)
 
 
 def _name(path: str, what: str) -> str:

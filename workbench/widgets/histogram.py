@@ -10,13 +10,13 @@ import weakref
 from typing import Any
 
 from workbench.base.errors import QuantizationError
+from workbench.live import cells
 from workbench.live.answer import asked
 from workbench.live.messages import (
     ChooseEvent,
     CompareEvent,
     Head,
     HistogramState,
-    ModelFigures,
     ObserverDetail,
     ObserverRow,
     RedoEvent,
@@ -34,8 +34,9 @@ from workbench.live.renderers import renderers
 from workbench.quantization.calibration import Calibration, Entry
 from workbench.quantization.calibration_changes import Step
 from workbench.quantization.layer_values import LayerValuesBeside
+from workbench.quantization.turns import turns
 from workbench.widgets.base import HearingWidget
-from workbench.widgets.histogram_comparison import comparison_of
+from workbench.widgets.histogram_comparison import comparison_of, figures_of
 from workbench.widgets.histogram_detail import Judged, detail_of, judge
 from workbench.widgets.histogram_difference import ShownDifference
 from workbench.widgets.histogram_rows import row_of
@@ -77,12 +78,22 @@ class HistogramModel(ViewModel):
         self._urgent = False
         # What a person waits for: what their change does to the whole model, and values before and after.
         self._awaited = self._values_awaited = False
-        self._settled = False
+        self._settled = self._hasty = False
 
     @property
     def calibration(self) -> Calibration:
         """The observers that are drawn."""
         return self._calibration
+
+    def call(self, source: str) -> None:
+        """Say where it comes from: the variable and the cell."""
+        self._source = source
+        self.again()
+
+    @property
+    def called(self) -> bool:
+        """Whether it is known where it comes from."""
+        return bool(self._source)
 
     # ---------------------------------------------------------------------------------------- picture
 
@@ -93,17 +104,18 @@ class HistogramModel(ViewModel):
             entries = calibration.ordered()
             chosen = self._chosen(entries)
             settled, self._settled = self._settled, False
-            rows = self._all_rows(entries, chosen, settled)
-            detail, buffers = self._detail(chosen, settled)
-            urgent, self._urgent = self._urgent or settled, False
-            figures = calibration.latest_figures(urgent)
+            damages = {one.name: one.sqnr for one in calibration.latest_damage()}
+            self._make_rows(entries, chosen, settled, damages)
+            detail, buffers = self._picked(chosen, settled, damages)
+            self._urgent = False
+            figures, measurement = calibration.latest_figures(urgent=settled), calibration.measurement
             state = HistogramState(
                 kind="histogram",
                 head=self._head(),
-                observers=rows,
+                observers=[self._rows[entry.name][1] for entry in entries],
                 selected=chosen.name if chosen else None,
                 detail=detail,
-                model=ModelFigures(figures.sqnr, figures.accuracy, figures.float_accuracy),
+                model=figures_of(figures, None if measurement is None else measurement.samples),
                 undo=calibration.undo_count,
                 redo=calibration.redo_count,
                 change=self._change(),
@@ -135,7 +147,7 @@ class HistogramModel(ViewModel):
     def changed(self) -> None:
         """Tell every listener; figures that a person waits for are told in a hurry, whoever has found them."""
         if self._awaited and self._calibration.answered:
-            self._awaited = False
+            self._awaited, self._hasty = False, True
             with asked():
                 super().changed()
         else:
@@ -156,30 +168,51 @@ class HistogramModel(ViewModel):
         if self._calibration.outdated:
             self.again()
 
-    def _all_rows(self, entries: list[Entry], chosen: Entry | None, settled: bool) -> list[ObserverRow]:
-        """Rows of all observers; the picked one's is always up to date, and when all has settled every row."""
-        deadline = math.inf if settled else time.perf_counter() + BUDGET
+    def _make_rows(
+        self, entries: list[Entry], chosen: Entry | None, settled: bool, damages: dict[str, float]
+    ) -> None:
+        """Have rows of all observers; the picked one's is always up to date, and when all has settled every row."""
+        hasty, self._hasty = self._hasty or not turns.free, False
+        # Where a person waits for this picture, or for the next, rows wait: of a large weight one takes a while.
+        deadline = math.inf if settled else -math.inf if hasty else time.perf_counter() + BUDGET
         late = False
-        damages = {one.name: one.sqnr for one in self._calibration.latest_damage()}
         # The rows that have waited longest come first, so that none is left behind while values stream in.
         for entry in sorted(entries, key=lambda entry: self._turns.get(entry.name, 0)):
             damage = damages.get(entry.name)
-            key: tuple[float | None, ...] = (entry.observer.version, entry.observer.batches, damage)
-            held = self._rows.get(entry.name)
-            if held is not None and held[0] == key:
+            if self._key(entry, damage) == self._rows.get(entry.name, (None,))[0]:
                 continue
             # What somebody looks at is never late.
             if entry is chosen or time.perf_counter() < deadline:
-                self._rows[entry.name] = key, row_of(entry, damage=damage)
-                self._turns[entry.name] = next(self._clock)
+                self._make_row(entry, damage)
                 continue
             late = True
-            if held is None:
+            if entry.name not in self._rows:
                 # Without its figures for now, so that it is in the list at all.
                 self._rows[entry.name] = (), row_of(entry, judged=False, damage=damage)
         if late:
             self.again()
-        return [self._rows[entry.name][1] for entry in entries]
+
+    def _key(self, entry: Entry, damage: float | None) -> tuple[float | None, ...]:
+        return entry.observer.version, entry.observer.batches, damage
+
+    def _make_row(self, entry: Entry, damage: float | None) -> None:
+        self._rows[entry.name] = self._key(entry, damage), row_of(entry, damage=damage)
+        self._turns[entry.name] = next(self._clock)
+
+    def _picked(
+        self, entry: Entry | None, urgent: bool, damages: dict[str, float]
+    ) -> tuple[ObserverDetail | None, tuple[bytes, ...]]:
+        """The detail of the picked observer, and its row once more, both of one moment: a cell may run."""
+        if entry is None:
+            return None, ()
+        if entry.evidence is not None and entry.range() is not None:
+            # Beforehand, for it takes its time.
+            self._judged(entry)
+        with entry.observer.still():
+            damage = damages.get(entry.name)
+            if self._key(entry, damage) != self._rows[entry.name][0]:
+                self._make_row(entry, damage)
+            return self._detail(entry, urgent)
 
     def _detail(self, entry: Entry | None, urgent: bool) -> tuple[ObserverDetail | None, tuple[bytes, ...]]:
         # Without a histogram there is nothing to draw a range on.
@@ -252,6 +285,9 @@ class HistogramModel(ViewModel):
             self._urgent = not isinstance(event, SelectEvent | ShowValuesEvent)
             self._awaited = self._awaited or self._urgent
             self._values_awaited = self._show_values
+        if self._urgent:
+            # Begun now, and not only once the picture is made that shows the range.
+            self._calibration.latest_figures(urgent=True)
         # Looking at another observer is no news of any.
         (self.changed if self._urgent else self.again)()
 
@@ -302,6 +338,24 @@ def model_of(calibration: Calibration) -> HistogramModel:
 
 _models: weakref.WeakValueDictionary[int, HistogramModel] = weakref.WeakValueDictionary()
 """View models by the identity of their calibration; a model keeps its calibration alive, and nothing here does."""
+
+
+def _ended(result: Any, names: dict[str, Any]) -> None:
+    """Call what a cell has prepared by the variable that has it, or its model."""
+    for model in [*_models.values()]:
+        if model.called:
+            continue
+        calibration = model.calibration
+        for wanted in (calibration, calibration.model):
+            # What begins with a line is the notebook's own, such as its last results.
+            name = next((one for one, value in names.items() if value is wanted and one[:1] != "_"), "")
+            if name:
+                number = result.execution_count
+                model.call(name if number is None else f"{name} · cell {number}")
+                break
+
+
+cells.ended.add(_ended)
 
 
 class HistogramWidget(HearingWidget):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from workbench.live.messages import Comparison, Difference, ModelFigures
 from workbench.quantization.calibration import Calibration
-from workbench.quantization.calibration_changes import Setting, Side
+from workbench.quantization.calibration_changes import Setting
+from workbench.quantization.metrics import Figures
 from workbench.quantization.observer_settings import described
 from workbench.widgets.histogram_rows import finite
 
-__all__ = ["comparison_of"]
+__all__ = ["comparison_of", "figures_of"]
 
 MOST_DIFFERENCES = 100
 """Most observers that are told apart."""
@@ -20,6 +21,7 @@ def comparison_of(calibration: Calibration) -> Comparison | None:
     if not sides:
         return None
     a, b = sides["A"], sides.get("B", sides["A"])
+    held = None if calibration.measurement is None else calibration.measurement.samples
     differences = [
         Difference(
             entry.name,
@@ -32,13 +34,16 @@ def comparison_of(calibration: Calibration) -> Comparison | None:
         if a.settings[entry.name] != b.settings[entry.name]
     ]
     return Comparison(
-        "A" if calibration.active == "A" else "B", _figures(a), _figures(b), differences[:MOST_DIFFERENCES]
+        "A" if calibration.active == "A" else "B",
+        figures_of(a.figures, held),
+        figures_of(b.figures, held),
+        differences[:MOST_DIFFERENCES],
     )
 
 
-def _figures(side: Side) -> ModelFigures:
-    figures = side.figures
-    return ModelFigures(figures.sqnr, figures.accuracy, figures.float_accuracy)
+def figures_of(figures: Figures, held: int | None) -> ModelFigures:
+    """Return figures of a model as they travel; `held` samples are there to measure by."""
+    return ModelFigures(figures.sqnr, figures.accuracy, figures.float_accuracy, figures.samples, held)
 
 
 def _words(setting: Setting) -> str:

@@ -117,10 +117,9 @@ def judge(entry: Entry) -> Judged:
         Candidate(name, *ranges[name], finite(float(ratio)))
         for name, ratio in zip(ranges, ratios, strict=True)
     ]
-    widths, lows, highs, ratios = curve(density, scheme)
     # A weight with a range a channel is judged by its channels, and not as one heap of values.
-    if isinstance(evidence, ChannelValues):
-        ratios = evidence.sqnrs(scheme, lows, highs)
+    own_ratios = evidence.sqnrs if isinstance(evidence, ChannelValues) else None
+    widths, lows, highs, ratios = curve(density, scheme, sqnrs=own_ratios)
     points = [
         CurvePoint(float(width), float(low), float(high), finite(float(ratio)))
         for width, low, high, ratio in zip(widths, lows, highs, ratios, strict=True)

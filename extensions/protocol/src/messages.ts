@@ -530,6 +530,10 @@ export interface ModelFigures {
   readonly sqnr: number | null;
   readonly accuracy: number | null;
   readonly float_accuracy: number | null;
+  /** Of how many samples of the held batch these are, where the others follow; None for all of them. */
+  readonly samples: number | null;
+  /** How many samples are held; None where nobody measures. */
+  readonly held: number | null;
 }
 
 /** One observer that two sides set otherwise. */

@@ -66,7 +66,9 @@ describe('words for a stranger', () => {
 
   it('stand behind the figures, with the exact numbers', () => {
     const element = document.createElement('div');
-    const state = { model: { sqnr: 31.25, accuracy: 0.986, float_accuracy: 0.988 } } as HistogramState;
+    const state = {
+      model: { sqnr: 31.25, accuracy: 0.986, float_accuracy: 0.988, samples: null, held: 512 }
+    } as HistogramState;
     const detail = { bits: 7, quant_min: 0, quant_max: 127, sqnr: 38.123 } as ObserverDetail;
     const title = (name: string): string =>
       element.querySelector<HTMLElement>(`[data-figure=${name}]`)?.title ?? '';
@@ -133,8 +135,8 @@ describe('two sides', () => {
   it('differ in figures', () => {
     const rows = differences({
       active: 'B',
-      a: { sqnr: 30, accuracy: 0.9, float_accuracy: null },
-      b: { sqnr: 27.5, accuracy: 0.89, float_accuracy: null },
+      a: { sqnr: 30, accuracy: 0.9, float_accuracy: null, samples: null, held: 8 },
+      b: { sqnr: 27.5, accuracy: 0.89, float_accuracy: null, samples: null, held: 8 },
       differences: [{ id: 'fc.weight', a: 'x', b: 'y', a_sqnr: 40, b_sqnr: null }]
     });
     expect(rows.map(row => row[3])).toEqual(['−2.5 dB', '−1.0 points', '']);

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Answer } from '../src/host';
 import { RangeControl } from '../src/histogram/control';
-import { accuracyText, arrange } from '../src/histogram/list';
+import { accuracyText, samplesText, arrange } from '../src/histogram/list';
 import { clipped, domain, levels, optimum, previewSqnr, spiky, whyNot } from '../src/histogram/range';
 import type { ObserverDetail, ObserverRow, SetRangeEvent } from '../src/protocol';
 
@@ -177,13 +177,22 @@ describe('the list of observers', () => {
     expect(arrange(rows, 'graph', '')).toEqual(rows);
   });
 
+  it('says of how many samples the figures of the model are', () => {
+    const figures = { sqnr: 31, accuracy: null, float_accuracy: null };
+    expect(samplesText({ ...figures, samples: 3, held: 8 })).toBe('3 of 8');
+    expect(samplesText({ ...figures, samples: null, held: 1200 })).toBe('1 200');
+  });
+
   it('is searched by words', () => {
     expect(arrange(rows, 'graph', 'OUT fc').map(each => each.name)).toEqual(['fc.output']);
   });
 
   it('says how accuracy changed in points', () => {
-    expect(accuracyText({ sqnr: null, accuracy: 0.989, float_accuracy: 0.99 })).toBe('98.9 % (−0.1)');
-    expect(accuracyText({ sqnr: null, accuracy: 0.989, float_accuracy: null })).toBe('98.9 %');
-    expect(accuracyText({ sqnr: null, accuracy: null, float_accuracy: 0.99 })).toBe('–');
+    const whole = { samples: null, held: 8 };
+    expect(accuracyText({ sqnr: null, accuracy: 0.989, float_accuracy: 0.99, ...whole })).toBe(
+      '98.9 % (−0.1)'
+    );
+    expect(accuracyText({ sqnr: null, accuracy: 0.989, float_accuracy: null, ...whole })).toBe('98.9 %');
+    expect(accuracyText({ sqnr: null, accuracy: null, float_accuracy: 0.99, ...whole })).toBe('–');
   });
 });

@@ -34,6 +34,32 @@ def test_the_first_range_by_hand_moves_nothing(harness: Harness, width: int) -> 
     assert box(root.get_by_test_id("wb-plot")) == before
 
 
+def test_the_first_batch_moves_nothing_below_a_cell(harness: Harness) -> None:
+    root = harness.open("histogram", "unseen", width=1000)
+    before = box(root)["height"]
+    harness.do("show('usual')")
+    expect(root.get_by_test_id("wb-plot")).to_be_visible()
+    harness.settle()
+    assert abs(box(root)["height"] - before) <= 24
+    # A panel that is lower than that is not overflown.
+    harness.open("histogram", "unseen", width=1000, height=420)
+    empty = box(root.get_by_test_id("wb-empty"))
+    assert empty["y"] + empty["height"] <= box(root)["y"] + box(root)["height"]
+
+
+def test_of_how_many_samples_figures_are_is_said_without_moving_anything(harness: Harness) -> None:
+    root = harness.open("histogram", width=1000, height=900)
+    figures, change = root.get_by_test_id("wb-figures"), root.get_by_test_id("wb-change")
+    samples = figures.locator("[data-figure=samples]")
+    expect(samples).to_contain_text("512")
+    before = box(change), box(root.get_by_test_id("wb-observers"))
+    harness.do("patch({ model: { ...harness.state().model, samples: 3, held: 8 } })")
+    harness.settle()
+    expect(samples).to_contain_text("3 of 8")
+    expect(root.get_by_test_id("wb-model")).to_contain_text("3 of 8")
+    assert (box(change), box(root.get_by_test_id("wb-observers"))) == before
+
+
 def test_a_refusal_and_what_was_done_move_nothing_that_a_hand_is_at(harness: Harness) -> None:
     root = harness.open("histogram", width=1000, height=900)
     low, menu, curve = (root.get_by_test_id(name) for name in ("wb-input-low", "wb-choose-rule", "wb-curve"))

@@ -139,6 +139,10 @@ class ModelFigures:
     sqnr: float | None
     accuracy: float | None
     float_accuracy: float | None
+    samples: int | None
+    """Of how many samples of the held batch these are, where the others follow; None for all of them."""
+    held: int | None
+    """How many samples are held; None where nobody measures."""
 
 
 @dataclass(frozen=True)

@@ -80,12 +80,12 @@ class PreparedGraph:
         """Return the path of the module that has the scale of `point`."""
         return next((part for part, watching in self._parts.items() if watching == point.slot), None)
 
-    def refresh(self, converted: Any, stale: set[str]) -> None:
-        """Bring scales up to date, and the layers at the paths in `stale`."""
+    def refresh(self, converted: Any, stale: set[str], twin: Any) -> None:
+        """Bring scales up to date, and the layers at the paths in `stale`, with the weights of `twin`."""
         for part, watching in self._parts.items():
             converted.get_submodule(part).set_output(range_of(self.model.get_submodule(watching)))
         for path in stale:
-            renew(converted.get_submodule(path), self.model.get_submodule(path))
+            renew(*(one.get_submodule(path) for one in (converted, self.model, twin)))
 
 
 def _weight_slot(model: Any, path: str) -> str | None:

@@ -71,12 +71,15 @@ def quantize_weight(weight: Any, observer: ObserverBase) -> Any:
     return labelled(codes, weight._labels)
 
 
-def renew(made: Any, module: Any) -> None:
-    """Give the integer form of a prepared layer the weight and the bias that the layer has now."""
-    layer, observer = float_layer(module), observer_of(module, "weight_post_process")
+def renew(made: Any, module: Any, twin: Any) -> None:
+    """Give the integer form of a prepared layer the weight and the bias that the same layer of a `twin` has."""
+    layer, observer = float_layer(twin), observer_of(module, "weight_post_process")
     if hasattr(module, "weight_fake_quant"):
         # Conversion shows the weight to it once more, and what trains goes on without having been looked at.
         watching = copy.deepcopy(module.weight_fake_quant)
+        if isinstance(watching, FakeQuantize):
+            # What it would round to is of no use here.
+            watching.disable_fake_quant()
         watching(layer.weight.detach())
         observer = watching.observer if isinstance(watching, FakeQuantize) else watching
     made.weight = quantize_weight(layer.weight, observer)

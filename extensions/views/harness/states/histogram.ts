@@ -158,7 +158,7 @@ function usual(
     ),
     selected: 'conv2.output',
     detail,
-    model: { sqnr: 31.2, accuracy: 0.989, float_accuracy: 0.99 },
+    model: { sqnr: 31.2, accuracy: 0.989, float_accuracy: 0.99, samples: null, held: 512 },
     undo: 2,
     redo: 0,
     change: 'clipping 0.3 % more bought 1.7 dB',
@@ -214,8 +214,8 @@ function compared(): Example {
     {
       comparison: {
         active: 'B',
-        a: { sqnr: 31.2, accuracy: 0.989, float_accuracy: 0.99 },
-        b: { sqnr: 22.4, accuracy: 0.981, float_accuracy: 0.99 },
+        a: { sqnr: 31.2, accuracy: 0.989, float_accuracy: 0.99, samples: null, held: 512 },
+        b: { sqnr: 22.4, accuracy: 0.981, float_accuracy: 0.99, samples: null, held: 512 },
         differences: [
           {
             id: 'conv2.output',

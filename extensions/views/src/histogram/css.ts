@@ -2,8 +2,9 @@
 export const HISTOGRAM_CSS = `
 .wb-histogram { height: 100%; min-height: 0; }
 .wb-histogram > .wb-content { display: flex; flex: 1 1 auto; min-height: 0; }
-.wb-observers { display: grid; grid-template-columns: clamp(290px, 24cqw, 420px) minmax(0, 1fr); gap: 16px; flex: 1; min-height: 0; min-width: 0; }
-.wb-observers > .wb-empty { min-height: 300px; justify-content: flex-start; }
+.wb-observers { display: grid; grid-template-columns: clamp(290px, 24cqw, 420px) minmax(0, 1fr); grid-template-rows: minmax(0, 1fr); gap: 16px; flex: 1; min-height: 0; min-width: 0; }
+/* As tall as the detail that the first batch puts here, where there is room: in a cell nothing below moves then. */
+.wb-observers > .wb-empty { box-sizing: border-box; height: 640px; max-height: 100%; justify-content: flex-start; }
 .wb-observers[data-single] { grid-template-columns: minmax(0, 1fr); }
 .wb-list { display: flex; flex-direction: column; gap: 6px; min-height: 0; max-height: max(100%, 300px); border-right: 1px solid var(--wb-line); padding-right: 12px; }
 .wb-list-tools { display: flex; gap: 6px; align-items: center; flex: none; }
@@ -68,7 +69,7 @@ export const HISTOGRAM_CSS = `
   .wb-observers { grid-template-columns: minmax(0, 1fr); grid-template-rows: auto minmax(0, 1fr); gap: 8px; }
   .wb-list { border-right: 0; padding-right: 0; border-bottom: 1px solid var(--wb-line); padding-bottom: 8px; }
   .wb-together { margin-left: 0; }
-  .wb-observers > .wb-empty { min-height: 0; }
+  .wb-observers > .wb-empty { height: auto; min-height: 0; }
   .wb-list-rows { max-height: 132px; flex: 1 1 auto; min-height: 52px; }
   .wb-pair { grid-template-columns: minmax(0, 1fr); gap: 8px; }
 }

@@ -2,7 +2,7 @@
 import type { HistogramState, ModelFigures, ObserverDetail } from '../protocol';
 import { h, replace } from '../common/dom';
 import { decibels, exact, figure, percent } from '../common/numbers';
-import { accuracyText, LAYER_TITLE } from './list';
+import { accuracyText, LAYER_TITLE, SAMPLES_TITLE, samplesText } from './list';
 
 const MODEL_TITLE = 'SQNR of the model’s results on the held batch, with everything in codes';
 
@@ -18,6 +18,7 @@ export function writeFigures(
     state.model.accuracy !== null &&
     state.model.float_accuracy !== null &&
     state.model.accuracy < state.model.float_accuracy - 0.005;
+  const measured = state.model.held !== null && state.model.sqnr !== null;
   const list: readonly (readonly [string, string, string, boolean?])[] = [
     ['codes', `${figure(detail.quant_min)} … ${figure(detail.quant_max)}`, codesTitle(detail.bits)],
     [
@@ -28,7 +29,8 @@ export function writeFigures(
         : 'read from the curve until Python has measured it'
     ],
     ['model', decibels(state.model.sqnr), `${exact(state.model.sqnr)} · ${MODEL_TITLE}`],
-    ['accuracy', accuracyText(state.model), accuracyTitle(state.model), worse]
+    ['accuracy', accuracyText(state.model), accuracyTitle(state.model), worse],
+    ['samples', measured ? samplesText(state.model) : '–', SAMPLES_TITLE]
   ];
   const key = JSON.stringify(list);
   if (element.dataset['key'] === key) {

@@ -3,7 +3,7 @@ import type { Answer } from '../host';
 import type { ModelFigures, ObserverRow } from '../protocol';
 import { Aim } from '../common/aim';
 import { h, replace, s } from '../common/dom';
-import { decibels, percent, signed } from '../common/numbers';
+import { decibels, grouped, percent, signed } from '../common/numbers';
 import { Segments } from '../common/parts';
 import { clamp } from '../common/scales';
 import { RowWindow } from './window';
@@ -17,6 +17,8 @@ const ROW = 27;
 /** What a figure of one observer is. */
 export const LAYER_TITLE =
   'SQNR of these values once they are rounded to codes, by themselves: 6 dB more halve the error';
+export const SAMPLES_TITLE =
+  'How many samples of the held batch the figures of the model are of: the first are told while the others are measured';
 const ALONE_TITLE = 'SQNR of the model’s results with this alone quantized';
 const COST_TITLE = 'What this alone costs the model: the higher, the dearer';
 
@@ -219,6 +221,10 @@ export class ObserverList {
     if (model.accuracy !== null) {
       parts.push(h('span', { class: 'wb-figure' }, h('span', {}, 'acc'), accuracyText(model)));
     }
+    if (parts.length > 0 && model.held !== null) {
+      const text = samplesText(model);
+      parts.push(h('span', { class: 'wb-figure', title: SAMPLES_TITLE }, h('span', {}, 'samples'), text));
+    }
     const key = parts.map(part => part.textContent).join();
     if (this.model.dataset['key'] !== key) {
       this.model.dataset['key'] = key;
@@ -253,6 +259,11 @@ export class ObserverList {
     event.preventDefault();
     event.stopPropagation();
   }
+}
+
+/** `8`, or `3 of 8` while the others are still being measured. */
+export function samplesText({ samples, held }: ModelFigures): string {
+  return samples === null ? grouped(held ?? 0) : `${grouped(samples)} of ${grouped(held ?? 0)}`;
 }
 
 /** `98.9 % (−0.1)`: the accuracy, and by how many points it differs from the float model's. */
