@@ -41,6 +41,7 @@ enum class Requantization { real, joined, whole };
 // (a depthwise convolution), a byte of its own for each of one block, weights [16].
 struct QuantizedPanel {
     const std::int8_t* weights;
+    const std::int8_t* next;      // the weights of the panel that is read after this one, if any
     const std::int32_t* offsets;  // of each step's four bytes from the pixel's corner
     std::int64_t steps, blocks;
     std::int64_t quads;           // of the steps, the first ones: those whose products are added in 16 bits by four,

@@ -123,6 +123,7 @@ void PackedWeights::point(std::int64_t panel, QuantizedPanel& to) const {
     const Panel& from = panels_[static_cast<std::size_t>(panel)];
     const std::int64_t full = widest_ * quantized_lanes;
     to.weights = from.weights.data();
+    to.next = panel + 1 < panels() ? panels_[static_cast<std::size_t>(panel + 1)].weights.data() : nullptr;
     to.steps = static_cast<std::int64_t>(from.order.size());
     to.quads = from.quads;
     to.pairs = from.pairs;

@@ -38,9 +38,10 @@ static __attribute__((noinline)) void add_apart(const QuantizedPanel& panel, con
     for (int i = 0; i < outputs; ++i) _mm512_store_si512(sums + i, own[i]);
 }
 
-// Sums of four products for all channels of the panel.
+// Sums of four products for all channels of the panel. A line of `later` is fetched in each step, which other tiles will read.
 template <int outputs, int blocks>
-static __attribute__((noinline)) void add_steps(const QuantizedPanel& panel, const std::uint8_t* const* corners, __m512i* sums) {
+static __attribute__((noinline)) void add_steps(const QuantizedPanel& panel, const std::uint8_t* const* corners,
+                                                const std::int8_t* later, __m512i* sums) {
     __m512i own[outputs][blocks];
 #pragma GCC unroll 8
     for (int i = 0; i < outputs; ++i)
@@ -48,8 +49,9 @@ static __attribute__((noinline)) void add_steps(const QuantizedPanel& panel, con
         for (int b = 0; b < blocks; ++b) own[i][b] = _mm512_loadu_si512(panel.start + 16 * b);
     const std::int8_t* from = panel.weights;
     const std::int32_t* const end = panel.offsets + panel.steps;
-    for (const std::int32_t* offsets = panel.offsets; offsets != end; ++offsets, from += 64 * blocks) {
+    for (const std::int32_t* offsets = panel.offsets; offsets != end; ++offsets, from += 64 * blocks, later += 64) {
         const std::int64_t offset = *offsets;
+        __builtin_prefetch(later, 0, 2);
         __m512i weights[blocks];
 #pragma GCC unroll 4
         for (int b = 0; b < blocks; ++b) weights[b] = _mm512_load_si512(from + 64 * b);
@@ -71,12 +73,12 @@ static __attribute__((noinline)) void add_steps(const QuantizedPanel& panel, con
 // Sums of `count` outputs, one to `most`.
 template <int most, int blocks>
 static WORKBENCH_INLINE void tile_sums(const QuantizedPanel& panel, const std::uint8_t* const* corners, std::int64_t count,
-                                       __m512i* sums) {
+                                       const std::int8_t* later, __m512i* sums) {
     if constexpr (most > 1)
-        if (count < most) return tile_sums<most - 1, blocks>(panel, corners, count, sums);
+        if (count < most) return tile_sums<most - 1, blocks>(panel, corners, count, later, sums);
     if constexpr (blocks == 1)
         if (panel.apart) return add_apart<most>(panel, corners, sums);
-    add_steps<most, blocks>(panel, corners, sums);
+    add_steps<most, blocks>(panel, corners, later, sums);
 }
 
 static WORKBENCH_INLINE __m512 real_values(const QuantizedPanel& panel, int block, __m512i sums) {
@@ -175,7 +177,7 @@ static WORKBENCH_INLINE void pooled(const QuantizedPlane& plane, const Quantized
             const std::uint8_t* corners[4] = {corner, corner + plane.pixel_step, corner + plane.row_step,
                                               corner + plane.row_step + plane.pixel_step};
             __m512i sums[4 * blocks];
-            tile_sums<4, blocks>(panel, corners, 4, sums);
+            tile_sums<4, blocks>(panel, corners, 4, panel.weights, sums);
             for (int b = 0; b < blocks; ++b)
                 sums[b] = _mm512_max_epi32(_mm512_max_epi32(sums[b], sums[blocks + b]),
                                            _mm512_max_epi32(sums[2 * blocks + b], sums[3 * blocks + b]));
@@ -190,6 +192,8 @@ static WORKBENCH_INLINE void outputs(const QuantizedPlane& plane, const Quantize
     constexpr int most = tile_outputs_of<blocks>;
     std::int64_t y = first / plane.width, x = first % plane.width;
     const std::uint8_t* corner = plane.image + y * plane.row_step + x * plane.pixel_step;
+    // The first tiles fetch the weights of the next panel, a quarter each.
+    const std::int8_t *const none = panel.weights, *later = panel.next ? panel.next : none;
     for (std::int64_t at = first; at < last; at += most) {
         const std::int64_t count = last - at < most ? last - at : most;
         const std::uint8_t* corners[most];
@@ -198,7 +202,8 @@ static WORKBENCH_INLINE void outputs(const QuantizedPlane& plane, const Quantize
             corners[k] = corner, ++x;
         }
         __m512i sums[most * blocks];
-        tile_sums<most, blocks>(panel, corners, count, sums);
+        tile_sums<most, blocks>(panel, corners, count, later, sums);
+        later = at - first < 3 * most && panel.next ? later + 64 * panel.steps : none;
         finish<blocks>(panel, sums, count, target, at, plane.channels);
     }
 }
