@@ -63,6 +63,54 @@ def test_the_mean_of_each_channel_comes_back(trained: Any, digits: Any, way: str
         np.testing.assert_allclose(again(x).numpy(), corrected(x).numpy(), atol=1e-5)
 
 
+class Turned(nn.Module):
+    """Three layers, named in the order of their calls or in another."""
+
+    def __init__(self, names: str) -> None:
+        super().__init__()
+        made = {name: nn.Conv2d(3, 3, 3) for name in "abc"}
+        for name in names:
+            self.add_module(name, made[name])
+
+    def forward(self, x: Any) -> Any:
+        return self.get_submodule("c")(self.get_submodule("b")(self.get_submodule("a")(x)))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_biases_are_corrected_in_the_order_of_calls_whatever_a_model_names_first(way: str) -> None:
+    prepare, convert = WAYS[way]
+    wb.manual_seed(0)
+    x, found = wb.randn(16, 3, 9, 9), {}
+    usual = Turned("abc").eval()
+    for names in ("abc", "cba"):
+        model = Turned(names).eval()
+        model.load_state_dict(usual.state_dict())
+        corrected = q.correct_bias(convert(prepare(model, x)), model, x)
+        found[names] = [corrected.get_submodule(name).bias.numpy() for name in "abc"]
+    for one, other in zip(*found.values(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+class Functional(Turned):
+    """The same, but that the layer in the middle is a function."""
+
+    def forward(self, x: Any) -> Any:
+        middle = self.get_submodule("b")
+        x = nn.functional.conv2d(self.get_submodule("a")(x), middle.weight, middle.bias)
+        return self.get_submodule("c")(x)
+
+
+def test_biases_of_functions_are_corrected_when_they_are_called() -> None:
+    """Their layers stand behind all others in a graph."""
+    wb.manual_seed(0)
+    x, usual, other = wb.randn(16, 3, 9, 9), Turned("abc").eval(), Functional("abc").eval()
+    other.load_state_dict(usual.state_dict())
+    one, two = (q.correct_bias(q.convert_fx(by_graph(model, x)), model, x) for model in (usual, other))
+    for name, same in (("a", "a"), ("b", "conv2d_layer"), ("c", "c")):
+        biases = (made.get_submodule(path).bias.numpy() for made, path in ((one, name), (two, same)))
+        np.testing.assert_array_equal(*biases)
+
+
 def test_a_bias_is_made_where_there_is_none() -> None:
     wb.manual_seed(0)
     model, x = nn.Sequential(nn.Linear(16, 4, bias=False)).eval(), wb.rand(64, 16) + 1

@@ -53,10 +53,10 @@ def correct_bias(model: Module, float_model: Module, data: Any) -> Any:
     b'[o] = b[o] - Σ(c(W̃·x̃) - c(W·x))[o] / n[o]: x and x̃ are what the layer is given in the two models, W̃ is the weight
     as codes stand for it, c cuts off what the layer's codes and its rectifier cut off, and n counts the places where
     one of the two is not cut off: what lies far below a ReLU or above a ReLU6 says nothing about what goes on. Layers
-    are corrected in their order, each with those before it corrected. `model` is prepared and calibrated, or
-    converted, by layers (`prepare`, `convert`, `quantize`) or as a graph (`prepare_fx`, `convert_fx`); what is prepared
-    is measured as it would be converted. `float_model` is the model before, fused or not; `data` gives batches, of
-    which labels are left aside. A layer without a bias gets one.
+    are corrected in the order of their calls, each with those before it corrected. `model` is prepared and calibrated,
+    or converted, by layers (`prepare`, `convert`, `quantize`) or as a graph (`prepare_fx`, `convert_fx`); what is
+    prepared is measured as it would be converted. `float_model` is the model before, fused or not; `data` gives
+    batches, of which labels are left aside. A layer without a bias gets one.
 
     Raises `QuantizationError` for a model in training, for one that has no integer layer, where the two have no layer
     in common, without data, for layers that are called more often in one of them, and for NaN or infinite values.
@@ -96,7 +96,7 @@ def correct_bias(model: Module, float_model: Module, data: Any) -> Any:
             "what is taken off for one layer would be taken off the other's. Give each a bias of its own before it is "
             "prepared, layer.bias = nn.Parameter(layer.bias.detach().clone())",
         )
-    for path, (layer, own) in pairs.items():
+    for path, (layer, own) in _in_turn(pairs, integer, batches[0]).items():
         change = _change(_Pair(path, layer, weighted_layer(own)), integer, before, batches)
         _add(layer, change)
         if prepared:
@@ -105,7 +105,7 @@ def correct_bias(model: Module, float_model: Module, data: Any) -> Any:
 
 
 def _pairs(integer: Any, before: Any) -> dict[str, tuple[Any, Any]]:
-    """Return the integer layers that the model before has, too, by path, in the order of the model."""
+    """Return the integer layers that the model before has, too, by path."""
     layers = [(path, one) for path, one in integer.named_modules() if isinstance(one, _INTEGER)]
     if not layers:
         raise QuantizationError(
@@ -124,6 +124,19 @@ def _pairs(integer: Any, before: Any) -> dict[str, tuple[Any, Any]]:
             "the two models have no layer with a weight in common: give the model that was quantized, as it was before"
         )
     return found
+
+
+def _in_turn(pairs: dict[str, Any], integer: Any, batch: Batch) -> dict[str, Any]:
+    """Return the layers as they are called first: a model may name them in another order."""
+    called: list[str] = []
+    hooks = {
+        layer: lambda layer, arguments, output, path=path: called.append(path)
+        for path, (layer, _) in pairs.items()
+    }
+    with paused(), watching(hooks):
+        integer(*batch.sample)
+    turns = {path: turn for turn, path in enumerate(dict.fromkeys(called))}
+    return dict(sorted(pairs.items(), key=lambda one: turns.get(one[0], len(turns))))
 
 
 class _Pair(NamedTuple):
