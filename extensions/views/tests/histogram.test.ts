@@ -180,7 +180,7 @@ describe('the list of observers', () => {
   it('says of how many samples the figures of the model are', () => {
     const figures = { sqnr: 31, accuracy: null, float_accuracy: null };
     expect(samplesText({ ...figures, samples: 3, held: 8 })).toBe('3 of 8');
-    expect(samplesText({ ...figures, samples: null, held: 1200 })).toBe('1 200');
+    expect(samplesText({ ...figures, samples: null, held: 1200 })).toBe('1,200');
   });
 
   it('is searched by words', () => {
