@@ -171,6 +171,16 @@ def test_limits_that_are_numbers_are_tables(limits: tuple[float | None, float | 
     same(function, wb.randn(3, 4, 5))
 
 
+@pytest.mark.parametrize("number", [1.5, -2.0, 0.0, 40.0])
+def test_numbers_beside_codes_change_what_these_stand_for(number: float) -> None:
+    def function(x: Any) -> Any:
+        codes = wb.quantize_per_tensor(x, 0.05, 70, wb.quint8)
+        return F.mul_scalar(F.add_scalar_relu(codes, number), number - 0.5).dequantize()
+
+    program = same(function, wb.randn(3, 40))
+    assert program.steps["look up codes own"] == 2 and not program.eager
+
+
 def test_moves_and_joins_take_codes_along() -> None:
     def function(x: Any) -> Any:
         codes = wb.quantize_per_tensor(x, 0.05, 100, wb.quint8)

@@ -242,6 +242,7 @@ CODE_RULES: dict[Op, Rule] = {
     ops.quantized_linear: _linear, ops.max_pool2d: _max_pool, ops.quantized_max_pool2d: _max_pool,
     ops.adaptive_avg_pool: _mean, ops.cat: _cat, ops.quantized_conv1d: _in_line, ops.quantized_conv3d: _in_line,
     ops.quantized_conv_transpose1d: _spread, ops.quantized_conv_transpose2d: _spread,
-    ops.quantized_conv_transpose3d: _spread, **CODE_VALUE_RULES,
+    ops.quantized_conv_transpose3d: _spread, ops.quantized_add_scalar: _table, ops.quantized_mul_scalar: _table,
+    **CODE_VALUE_RULES,
 }  # fmt: skip
 """What has a step on codes, beside what moves them (`groups.MOVES`) and functions of one value, which are tables."""

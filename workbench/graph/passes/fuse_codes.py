@@ -26,6 +26,8 @@ CODES = "fused_codes"
 
 _LAYERS = (ops.quantized_conv2d, ops.quantized_linear)
 _SUMS = (ops.quantize_per_tensor, ops.quantized_add)
+_SCALARS = (ops.quantized_add_scalar, ops.quantized_mul_scalar)
+"""What gives each code another meaning, or turns it around: one by one as well."""
 
 
 def fuse_codes(graph: Graph) -> Graph:
@@ -74,7 +76,7 @@ def table_of(node: Node, params: dict[str, Any], scale: float, zero_point: int) 
     if op is None or not isinstance(rule, Quantization) or not callable(rule.codes):
         return None
     alone = len(node.values) == 1 == sum(isinstance(one, Value) for one in operands)
-    if "elementwise" not in op.properties or not alone:
+    if ("elementwise" not in op.properties and op not in _SCALARS) or not alone:
         return None
     if not all(isinstance(one, Value | int | float) for one in operands):
         return None

@@ -73,7 +73,7 @@ def _record(name: str, doc: str, equation: str, forward: Any) -> Op:
         forward=forward,
         vjp=NO_GRADIENT,
         saves=Saves(output=False),
-        quantized=integers(name, forward, "same"),
+        quantized=integers(name, forward),
         samples=samples,
     )
 
