@@ -84,6 +84,20 @@ def test_patterns_are_found_by_what_flows(model: Any, images: Any) -> None:
     assert find_patterns(model, images[:, :, :8, :8])[1] == ["conv2", "bn2", "relu2"]
 
 
+def test_what_was_fused_is_one_layer(fused: Any, images: Any) -> None:
+    assert find_patterns(fused, images) == []
+    assert q.fuse_automatically(fused, images) is fused
+    rest = q.fuse_modules(
+        wb.nn.Sequential(wb.nn.Linear(4, 3), wb.nn.ReLU(), wb.nn.Linear(3, 2), wb.nn.ReLU()).eval(),
+        ["0", "1"],
+    )
+    x = wb.rand(8, 4)
+    assert find_patterns(rest, x) == [["2", "3"]] and find_patterns(rest[0], x) == []
+    integer = q.quantize(rest, [x])
+    assert [type(integer.module[i]).__name__ for i in (0, 2)] == ["LinearReLU", "LinearReLU"]
+    assert q.sqnr(scores(rest, x), scores(q.correct_bias(integer, rest, [x]), x)) > 25
+
+
 class Residual(wb.nn.Module):
     """A normalised convolution whose output is used twice, once outside of modules."""
 

@@ -28,6 +28,7 @@ from workbench.nn import (
 from workbench.nn.utils import fuse_conv_bn_weights
 from workbench.quantization import intrinsic
 from workbench.quantization.given import require_layers
+from workbench.quantization.intrinsic.modules import is_fused
 
 __all__ = ["Pattern", "find_patterns", "fold_batch_norm", "fuse_modules", "fuse_modules_qat", "patterns"]
 
@@ -204,7 +205,13 @@ def find_patterns(model: Module, *inputs: Any) -> list[list[str]]:
     """
     made: dict[int, tuple[str, Any]] = {}
     taken: dict[int, list[str]] = {}
-    leaves = {name: module for name, module in model.named_modules() if name and not list(module.children())}
+    # What was joined is one layer, and what it is made of is called by it alone.
+    joined = tuple(f"{name}." if name else "" for name, module in model.named_modules() if is_fused(module))
+    leaves = {
+        name: module
+        for name, module in model.named_modules()
+        if name and not name.startswith(joined) and (is_fused(module) or not list(module.children()))
+    }
     paths = {id(module): name for name, module in leaves.items()}
     # Kept alive, for what is gone gives its id to another value.
     held: list[Any] = []
