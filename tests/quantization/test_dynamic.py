@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,19 @@ def test_bags_skip_their_padding() -> None:
     np.testing.assert_allclose(found(rows, offsets).numpy(), bag(rows, offsets).detach().numpy(), atol=0.05)
     other = wb.tensor([4, 1, 5, 2])
     np.testing.assert_allclose(found(other, offsets).numpy(), bag(other, offsets).detach().numpy(), atol=0.05)
+
+
+@pytest.mark.parametrize("kind", [wb.nn.Embedding, wb.nn.EmbeddingBag])
+def test_tables_that_were_called_are_pickled_and_copied(kind: Any) -> None:
+    places = wb.tensor([[1, 9, 3], [0, 0, 2]])
+    found = q.quantize_dynamic(wb.nn.Sequential(kind(10, 6)), dtype=wb.quint8)
+    expected = found(places).numpy()
+    for other in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        np.testing.assert_array_equal(other(places).numpy(), expected)
+        # It is a table of its own.
+        other[0].scales.mul_(2)
+        np.testing.assert_allclose(other(places).numpy(), 2 * expected, rtol=1e-6)
+    np.testing.assert_array_equal(found(places).numpy(), expected)
 
 
 @pytest.mark.parametrize("bits", [8, 4])

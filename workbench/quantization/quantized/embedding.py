@@ -111,6 +111,10 @@ class _Table(Repacked):
             object.__setattr__(self, "_made", held)
         return held[1]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle takes along: not the table, which is made of its parts when it is needed."""
+        return {**super().__getstate__(), "_made": None}
+
     def _get_name(self) -> str:
         return f"Quantized{type(self).__name__}"
 
