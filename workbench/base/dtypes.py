@@ -219,7 +219,19 @@ def promote_types(type1: Any, type2: Any) -> DType:
     >>> promote_types("int32", "float16"), promote_types("uint8", "int8"), promote_types("bfloat16", "float16")
     (workbench.float16, workbench.int16, workbench.float32)
     """
-    return _BY_NUMPY[_together(as_dtype(type1).numpy, as_dtype(type2).numpy)]
+    one, two = as_dtype(type1), as_dtype(type2)
+    if one is two:
+        return one
+    _refuse_codes(one, two)
+    return _BY_NUMPY[_together(one.numpy, two.numpy)]
+
+
+def _refuse_codes(a: Any, b: Any) -> None:
+    """Raise `DTypeError` where one of two types that are brought together has codes."""
+    if any(getattr(one, "quantized", False) for one in (a, b)):
+        raise DTypeError(
+            f"{a.name} and {b.name} have no type in common: call .dequantize() on what is in codes"
+        )
 
 
 def can_cast(from_: Any, to: Any) -> bool:
@@ -382,6 +394,7 @@ def _together(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
         return (
             np.dtype(np.float32) if lower.itemsize == higher.itemsize else max(a, b, key=lambda t: t.itemsize)
         )
+    _refuse_codes(a, b)
     return np.promote_types(a, b)
 
 

@@ -290,18 +290,25 @@ class PackedArray(QuantizedArray):
     (array([33,  3], dtype=uint8), array([1, 2, 3], dtype=uint8))
     """
 
-    __slots__ = ("packed",)
+    __slots__ = ("_bytes", "_lies")
 
-    packed: Array
-    """The bytes, without dims."""
+    _bytes: Array
+    """The bytes, without dims: of this array, or of that of which it is a view."""
+    _lies: tuple[int, tuple[int, ...]] | None
+    """Where a view begins among the codes in these bytes, and its strides; None where they are its own, in order."""
+
+    @property
+    def packed(self) -> Array:
+        """The bytes, without dims."""
+        return self._bytes if self._lies is None else _packed(self.codes, self.dtype.bits)
 
     def _lend(self, other: Any) -> None:
-        other.packed = self.packed
+        other._bytes, other._lies = self._bytes, self._lies
 
     @property
     def whole(self) -> bool:
-        """True: nothing sees a part of a byte."""
-        return True
+        """True but for views."""
+        return self._lies is None
 
     @property
     def places(self) -> None:
@@ -309,24 +316,46 @@ class PackedArray(QuantizedArray):
         return None
 
     def _hold(self, codes: Array) -> None:
-        self.packed = _packed(codes, self.dtype.bits)
+        self._bytes, self._lies = _packed(codes, self.dtype.bits), None
 
     @property
     def codes(self) -> Array:  # type: ignore[override]  # what is a field there is worked out here
         """The codes, one an entry, unpacked."""
-        bits = self.dtype.bits
-        shifts = np.arange(0, 8, bits, dtype=np.uint8)
-        flat = ((self.packed[:, None] >> shifts) & np.uint8(2**bits - 1)).reshape(-1)
-        found = flat[: self.size].reshape(self.shape)
+        found = self._placed(_unpacked(self._bytes, self.dtype.bits))
         found.flags.writeable = False
         return found
 
+    def _placed(self, every: Array) -> Array:
+        if self._lies is None:
+            return every[: self.size].reshape(self.shape)
+        begin, strides = self._lies
+        return np.ndarray(self.shape, np.uint8, every, begin, strides)
+
+    def seen_as(self, own: Array, codes: Array, made: Any) -> Any:
+        """Return `made` of `codes` as a view of this, where they are a view of `own`, which are the codes of this."""
+        if not codes.size or not np.may_share_memory(own, codes):
+            return made
+        begin = 0 if self._lies is None else self._lies[0]
+        moved = codes.__array_interface__["data"][0] - own.__array_interface__["data"][0]
+        made._bytes, made._lies = self._bytes, (begin + moved, codes.strides)
+        return made
+
     def _memory(self) -> Array:
-        return self.packed
+        return self._bytes
 
     def write(self, codes: Any) -> None:
         """Change the codes in place."""
-        _written_into(self.packed, _packed(np.broadcast_to(codes, self.shape), self.dtype.bits))
+        if self._lies is None:
+            every = np.broadcast_to(codes, self.shape)
+        else:
+            every = _unpacked(self._bytes, self.dtype.bits)
+            self._placed(every)[...] = codes
+        _written_into(self._bytes, _packed(every, self.dtype.bits))
+
+
+def _unpacked(packed: Array, bits: int) -> Array:
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    return ((packed[:, None] >> shifts) & np.uint8(2**bits - 1)).reshape(-1)
 
 
 def _packed(codes: Array, bits: int) -> Array:

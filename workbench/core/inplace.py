@@ -65,7 +65,7 @@ def write(target: Tensor, name: str, function: Callable[[Any], Any], one: bool =
     if target._view is not None:
         refresh(target)
     if isinstance(target.payload, QuantizedArray):
-        return write_codes(target, name, function(target))
+        return write_codes(target, name, function(target), one)
     old = before(target)
     if type(old.payload) is SparseArray:
         # It never changes: the target gets another, and what reads this one goes on doing so.
@@ -104,11 +104,11 @@ def write(target: Tensor, name: str, function: Callable[[Any], Any], one: bool =
     return target
 
 
-def write_codes(target: Any, name: str, result: Any) -> Tensor:
+def write_codes(target: Any, name: str, result: Any, one: bool = False) -> Tensor:
     """Set the numbers of a quantized tensor to those of `result`, rounded to its codes; return it.
 
     A tensor that owns its memory takes scale and zero point of codes over, as in PyTorch; in a part of another what is
-    written is rounded to the codes that are there.
+    written is rounded to the codes that are there. `one` says that all of them are one number.
     """
     own, payload = target.payload, result.payload
     if tuple(payload.shape) != own.shape:
@@ -121,9 +121,10 @@ def write_codes(target: Any, name: str, result: Any) -> Tensor:
     if not isinstance(payload, QuantizedArray):
         values = dispatch.numbers(result)
         if values.dtype != np.float32:
+            way = ".float()" if values.dtype != np.bool_ else "the same without the _, or .float()"
             raise DTypeError(
                 f"{name}: Quantized copy only works with kFloat as source Tensor, got {dtype_of(values).name}: "
-                "try .float()"
+                f"try {way}"
             )
         payload = own.rounded(values)
     elif not payload.same_map(own):
@@ -134,6 +135,8 @@ def write_codes(target: Any, name: str, result: Any) -> Tensor:
             )
         if not own.whole:
             payload = own.rounded(payload.dequantize())
+    if not one and repeats(own.codes):
+        raise _shares_places(name)
     own.write(payload.codes)
     target.payload = own.mapped_as(payload)
     target._version += 1
@@ -286,6 +289,14 @@ def _copy_array(target: Any, source: np.ndarray[Any, Any], name: str) -> None:
         np.copyto(into, source, casting="unsafe")
 
 
+def _shares_places(name: str) -> DimensionError:
+    return DimensionError(
+        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+        "Please clone() the tensor before performing the operation.",
+        op=name,
+    )
+
+
 def writable(array: np.ndarray[Any, Any], one: bool, name: str) -> np.ndarray[Any, Any]:
     """Return the array to write into where `array` is to be written: with `one` number, or with one an entry.
 
@@ -293,11 +304,7 @@ def writable(array: np.ndarray[Any, Any], one: bool, name: str) -> np.ndarray[An
     """
     if repeats(array):
         if not one:
-            raise DimensionError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                "location. Please clone() the tensor before performing the operation.",
-                op=name,
-            )
+            raise _shares_places(name)
         # Entries that share a place are written once: their dims are cut to one entry.
         array = array[tuple([slice(0, 1) if stride == 0 else slice(None) for stride in array.strides])]
     if not array.flags.writeable:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import DTypeError
-from workbench.base.quantized_array import QuantizedArray
+from workbench.base.quantized_array import PackedArray, QuantizedArray
 from workbench.core.code_tables import LEAST, by_table
 
 __all__ = ["compared", "computed", "fixed", "joined", "moved", "picked", "placed", "seen", "written"]
@@ -19,8 +19,10 @@ __all__ = ["compared", "computed", "fixed", "joined", "moved", "picked", "placed
 
 def moved(op: Any, q: QuantizedArray, *others: Any, **params: Any) -> Any:
     """Return the codes moved as values are; a view of them where the op returns one."""
-    codes = op.forward(q.codes, *others, **params)
-    return q.with_codes(codes) if q.axis is None else _moved_channels(op, q, codes, others, params)
+    own = q.codes
+    codes = np.asarray(op.forward(own, *others, **params))
+    found = q.with_codes(codes) if q.axis is None else _moved_channels(op, q, codes, others, params)
+    return q.seen_as(own, codes, found) if isinstance(q, PackedArray) else found
 
 
 def _moved_channels(op: Any, q: QuantizedArray, codes: Any, others: Any, params: Any) -> QuantizedArray:
@@ -166,7 +168,9 @@ def _codes_like(op: Any, first: QuantizedArray, value: Any) -> Any:
                 f"{op.name} of codes and plain numbers, {value.dtype}: quantize all inputs, or call .dequantize()."
                 f"{by_function_module(op.name)}"
             )
-        return first.rounded(value).codes
+        # Among values that have scales of their own a number is another code at each.
+        apart = not first.per_tensor and "elementwise" in op.properties
+        return first.rounded(np.broadcast_to(value, first.shape) if apart else value).codes
     if value.same_map(first):
         return value.codes
     if value.dtype is first.dtype and value.dtype.bits == 8 and value.per_tensor and value.size >= LEAST:

@@ -325,10 +325,7 @@ def _quantized(
     _check_extras(requires_grad, hooks, None)
     if requires_grad or not isinstance(quantizer, tuple) or not quantizer:
         raise WeightsError("a quantized tensor asks for a gradient, or does not say how it is quantized")
-    codes = _array_in(storage, storage.dtype, offset, size, stride)
-    if codes.nbytes > storage.memory.size:
-        raise WeightsError("a quantized tensor has codes more than once")
-    codes = np.array(codes)
+    codes = np.array(_array_in(storage, storage.dtype, offset, size, stride))
     scheme, *rest = quantizer
     try:
         if scheme is QScheme.PER_TENSOR_AFFINE and [type(one) for one in rest] == [float, int]:

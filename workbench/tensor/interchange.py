@@ -140,7 +140,9 @@ def to_index(self: Tensor) -> int:
 
 
 def truth(self: Tensor) -> bool:
-    array = plain(self)
+    array: Any = self.payload
+    # As with `item`.
+    array = array.dequantize() if isinstance(array, QuantizedArray) else plain(self)
     if array.size != 1:
         raise RuntimeError(
             f"Boolean value of Tensor with {array.size} values is ambiguous: use .any() or .all()"

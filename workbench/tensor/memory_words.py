@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.base.errors import AutogradError, DeviceError
+from workbench.base.errors import AutogradError, DeviceError, DTypeError
 from workbench.base.memory_formats import MemoryFormat, format_asked
+from workbench.base.quantized_array import QuantizedArray
 from workbench.base.sizes import check_memory
 from workbench.core import dispatch
 from workbench.core.backend import backend_of
@@ -32,6 +33,11 @@ def _check_own(op: str, self: Tensor) -> np.ndarray[Any, Any]:
             f"{op}(): cannot resize variables that require grad: do it to x.detach(), or before"
         )
     array = self.payload
+    if isinstance(array, QuantizedArray):
+        raise DTypeError(
+            f"{op}(): the memory of codes is not laid out anew: reshape() or clone() the tensor, or call .dequantize() "
+            "first"
+        )
     if backend_of(array) is not None or type(array) is not np.ndarray:
         raise DeviceError(f"{op}(): only values on the CPU have memory that can be laid out anew")
     return array

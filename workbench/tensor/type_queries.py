@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from workbench.base.dtypes import DType, as_dtype, dtype_of, float32, float64, get_default_dtype, promote
+from workbench.base.errors import DTypeError
 from workbench.core.value import Value, dims_of
 from workbench.tensor.tensor import Tensor
 
@@ -49,8 +50,14 @@ def result_type(tensor1: Any, tensor2: Any) -> DType:
 
 def _operand(one: Any) -> Any:
     if isinstance(one, Value):
+        dtype = dtype_of(one.payload)
+        if dtype.is_quantized:
+            raise DTypeError(
+                f"result_type: {dtype.name} are codes, which have no type in common with others: call .dequantize() "
+                "first"
+            )
         # With its rank: a tensor without dims counts less in a promotion.
-        return dtype_of(one.payload).numpy, len(one.payload.shape)
+        return dtype.numpy, len(one.payload.shape)
     if not isinstance(one, bool | int | float | complex):
         raise TypeError(f"result_type: give tensors or numbers, got {type(one).__name__}")
     return one

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.errors import DTypeError
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.contribution import CHOSEN
 from workbench.core.dispatch import numbers
@@ -203,6 +204,11 @@ def isclose(
     if rtol < 0 or atol < 0:
         raise ValueError(
             f"isclose: rtol and atol must be greater than or equal to zero, got {rtol} and {atol}"
+        )
+    if input.dtype.is_quantized or other.dtype.is_quantized:
+        raise DTypeError(
+            "isclose is not supported for quantized inputs: call .dequantize() on what is in codes; equal() compares "
+            "codes with their scales"
         )
     if input.payload.dtype != other.payload.dtype:
         raise RuntimeError(

@@ -519,10 +519,13 @@ def index_put(
     >>> wb.zeros(3).index_put((wb.tensor([0, 0, 2]),), wb.tensor(1.0), accumulate=True)
     tensor([2., 0., 1.])
     """
-    if values.payload.dtype != input.payload.dtype:
+    # Numbers that are written among codes are rounded to them.
+    rounded = isinstance(input.payload, QuantizedArray) and values.payload.dtype == np.float32
+    if values.payload.dtype != input.payload.dtype and not rounded:
+        way = "values.float()" if input.dtype.is_quantized else "values.to(input.dtype)"
         raise DTypeError(
             f"Index put requires the source and destination dtypes match, got {input.payload.dtype} for the "
-            f"destination and {values.payload.dtype} for the source. Cast the values: values.to(input.dtype)"
+            f"destination and {values.payload.dtype} for the source. Cast the values: {way}"
         )
     if not isinstance(indices, tuple | list):
         raise TypeError(

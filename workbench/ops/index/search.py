@@ -10,6 +10,7 @@ import numpy as np
 from workbench.base.dims import Dims, dim_index
 from workbench.base.dtypes import as_places
 from workbench.base.errors import DimensionError, DTypeError
+from workbench.base.quantized_array import QuantizedArray
 from workbench.core.dispatch import numbers
 from workbench.core.dtype_rules import PREDICATE
 from workbench.core.families import NOT_DIFFERENTIABLE, grid
@@ -182,7 +183,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, 
     tensor([[0, 1],
             [1, 0]])
     """
-    array = np.asarray(numbers(input))
+    given = numbers(input)
+    array = given.dequantize() if isinstance(given, QuantizedArray) else np.asarray(given)
     # np.nonzero takes no array without dims.
     found = (
         np.nonzero(array.reshape(1) if array.ndim == 0 and as_tuple else array)

@@ -97,7 +97,10 @@ def embedded(values: Any) -> Any:
 
 def identity(size: int, like: Any, columns: int | None = None) -> Any:
     """Return an identity matrix of the type of `like`."""
-    return eye(size, size if columns is None else columns, like.payload.dtype)
+    dtype = like.payload.dtype
+    if getattr(dtype, "quantized", False):
+        raise DTypeError(f"an identity matrix has numbers, and not codes, {dtype}: call .dequantize() first")
+    return eye(size, size if columns is None else columns, dtype)
 
 
 def columns(x: Any, start: int, stop: int) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.base.dims import Dims
+from workbench.base.dtypes import as_numbers
 from workbench.base.errors import DimensionError, DTypeError
 from workbench.core.batch_rules import all_whole
 from workbench.core.families import grid
@@ -129,7 +130,7 @@ def pinv(
     if len(dims.sizes) < 2 or A.payload.dtype.kind not in "fc" or A.payload.dtype.itemsize == 2:
         raise DimensionError(
             f"linalg.pinv({A.dtype.name}{list(dims.sizes)}): expected a tensor with 2 or more dimensions of float, "
-            "double, cfloat or cdouble types",
+            f"double, cfloat or cdouble types: try {as_numbers('A', A.payload.dtype)}",
             operands=(dims.operand("A"),),
         )
     if hermitian:

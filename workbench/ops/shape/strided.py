@@ -272,7 +272,7 @@ def view(input: Tensor, *shape: Size, size: Size | None = None, dtype: DTypeLike
     result = ops.reshape(input, sizes=sizes_from(shape if size is None else (size,)))
     if result._view is not None and result is not input:
         return result  # it shares memory, as told
-    before, after = input.payload, result.payload
+    before, after = (getattr(one.payload, "places", one.payload) for one in (input, result))
     if isinstance(before, np.ndarray) and isinstance(after, np.ndarray) and _scattered(before, after):
         raise DimensionError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "

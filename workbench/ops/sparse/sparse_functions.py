@@ -91,6 +91,8 @@ def to_sparse(
         bare = alias(input, None)
         return _named(sparse_rules.at(found.index, values_of(bare), found.shape, True), input)  # type: ignore[no-any-return]
     array = input.payload
+    if input.dtype.is_quantized:
+        raise DTypeError("to_sparse: codes are not kept by their places: call .dequantize().to_sparse()")
     if type(array) is not np.ndarray:
         raise DTypeError(
             "to_sparse: which values are 0 is not known of a value without an array, as in a trace"
