@@ -42,4 +42,5 @@ def main() -> None:
             failed += len(apart)
             for line in apart:
                 print("===== without kernels", line, sep="\n", flush=True)
+        print(f"{min(begin + TOGETHER, last) - first} programs, {failed} failed", file=sys.stderr, flush=True)
     print(f"{last - first} programs, {failed} failed; {time.perf_counter() - start:.0f} s")
