@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import workbench as wb
 from tests.live.models import gesture
+from tests.widgets.test_last_cell import ended
 from workbench import quantization as q
 from workbench.live import cells
 from workbench.live.answer import answer
@@ -167,8 +167,8 @@ def test_the_head_names_the_variable_and_the_cell(variable: str) -> None:
     model = model_of(prepared.calibration)
     things = {"calibration": prepared.calibration, "prepared": prepared}
     names = {"_": prepared.calibration, "other": 1, variable: things[variable]}
-    cells.ended.tell(SimpleNamespace(execution_count=7), names)
-    cells.ended.tell(SimpleNamespace(execution_count=9), {"later": prepared.calibration})
+    cells.ended.tell(ended("1", number=7), names)
+    cells.ended.tell(ended("1", number=9), {"later": prepared.calibration})
     state: Any = model.snapshot().state
     assert state.head.source == f"{variable} · cell 7"
 
@@ -176,6 +176,6 @@ def test_the_head_names_the_variable_and_the_cell(variable: str) -> None:
 def test_what_no_variable_has_is_not_named() -> None:
     prepared = q.prepare(wb.nn.Sequential(wb.nn.Linear(3, 2)).eval())
     model = model_of(prepared.calibration)
-    cells.ended.tell(SimpleNamespace(execution_count=7), {"_7": prepared.calibration})
+    cells.ended.tell(ended("1", number=7), {"_7": prepared.calibration})
     state: Any = model.snapshot().state
     assert state.head.source == ""
