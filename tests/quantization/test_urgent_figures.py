@@ -217,8 +217,10 @@ def test_who_drags_is_answered_before_the_next_is_begun(x: Any, impatient: None)
         told.append(one.latest_figures().samples)
         if len(told) < 4:
             # While the first is measured, the next is asked for.
-            threading.Thread(target=change, args=(len(told),)).start()
-            wait_for("it is asked for", lambda: measurement._hurried)
+            asked = threading.Thread(target=change, args=(len(told),))
+            asked.start()
+            asked.join(60)
+            assert not asked.is_alive()
 
     def change(count: int) -> None:
         calibration._changes.put("input", q.calibration_changes.Setting(None, (-1.0, 1.0 + count)))
