@@ -9,7 +9,8 @@ export const HISTOGRAM_CSS = `
 .wb-list { display: flex; flex-direction: column; gap: 6px; min-height: 0; max-height: max(100%, 300px); border-right: 1px solid var(--wb-line); padding-right: 12px; }
 .wb-list-tools { display: flex; gap: 6px; align-items: center; flex: none; }
 .wb-list-tools .wb-input { flex: 1; width: 60px; }
-.wb-list-rows { overflow: auto; flex: 1 1 0; min-height: 96px; display: flex; flex-direction: column; }
+/* Its rows change places with the spaces around them: a browser that keeps a row where it was scrolls far away. */
+.wb-list-rows { overflow: auto; overflow-anchor: none; flex: 1 1 0; min-height: 96px; display: flex; flex-direction: column; }
 .wb-list-row { display: grid; grid-template-columns: minmax(0, 1fr) 46px 58px 26px; gap: 6px; align-items: center; box-sizing: border-box; height: 26px; margin-bottom: 1px; padding: 3px 6px; border-radius: 4px; cursor: pointer; font-size: 12px; flex: none; }
 .wb-list-heads { display: grid; grid-template-columns: minmax(0, 1fr) 46px 58px 26px; gap: 6px; padding: 0 6px; font-size: 11px; flex: none; }
 .wb-list-heads span:nth-child(n + 3) { text-align: right; }
