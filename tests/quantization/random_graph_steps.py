@@ -248,7 +248,7 @@ def parted(draw: Draw, x: str, sizes: Sizes, values: Any) -> str | None:
     if draw.often():
         return f"parts = {made}\n= parts[0] * 0.5 + wb.relu(parts[0])"
     return (
-        f"first, *others = {made}[:2]\n= wb.cat([others[0], first], 1)"
+        f"first, other = {made}[:2]\n= wb.cat([other, first], 1)"
         if dim == 1 and sizes[1] == 2
         else made + "[0]"
     )
