@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +10,12 @@ import numpy as np
 
 import workbench as wb
 from tests.quantization.random_code_steps import chance, computed, moves, pick, whole, written
+from tests.quantization.random_modules import failure
 from workbench.base.quantized_array import QuantizedArray, code_range
 from workbench.core.overlap import repeats
 from workbench.core.value import new
 
-__all__ = ["failure", "run"]
+__all__ = ["code_failure", "run"]
 
 Random = np.random.Generator
 TYPES = (wb.quint8, wb.qint8, wb.qint32, wb.quint4x2, wb.quint2x4)
@@ -163,12 +163,6 @@ def judge(found: Any, real: Any, pair: Pair, changed: bool, known: list[Pair], s
             )
 
 
-def failure(seed: int) -> str | None:
+def code_failure(seed: int) -> str | None:
     """Return what is wrong with the program of a seed, which is nothing where all is well."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            run(seed)
-    except Exception as error:  # whatever comes is what is looked for
-        return f"codes, seed {seed}: {type(error).__name__}: {error}"
-    return None
+    return failure(f"codes, seed {seed}", lambda: run(seed))

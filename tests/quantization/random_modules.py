@@ -19,7 +19,7 @@ import numpy as np
 
 import workbench as wb
 
-__all__ = ["Part", "Plan", "build", "chance", "draw", "failure", "joins", "make", "one_of"]
+__all__ = ["Part", "Plan", "build", "chance", "draw", "failure", "joins", "make", "network_failure", "one_of"]
 
 Random = np.random.Generator
 Sizes = tuple[int, ...]
@@ -363,30 +363,37 @@ def draw(seed: int) -> Plan:
     return Plan(seed, size, Part("row", {}, found))
 
 
-def failure(judge: Callable[[Plan], None], seed: int) -> str | None:
-    """Return what a judge says of the network of a seed, which is nothing where all is well."""
-    plan = draw(seed)
+def failure(said: str, judge: Callable[[], None]) -> str | None:
+    """Return what a judge says, which is nothing where all is well."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            judge(plan)
+            judge()
     except Exception as error:  # whatever comes is what is looked for
-        return f"{judge.__name__} of {plan}: {type(error).__name__}: {error}"
+        return f"{said}: {type(error).__name__}: {error}"
     return None
 
 
+def network_failure(judge: Callable[[Plan], None], seed: int) -> str | None:
+    """Return what a judge says of the network of a seed."""
+    plan = draw(seed)
+    return failure(f"{judge.__name__} of {plan}", lambda: judge(plan))
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Judge the networks, and the programs on codes, of some seeds; print what fails, and how many did."""
+    """Judge the networks, and the programs on codes, of some seeds; print what fails as it does, and how many did."""
     first, last = map(int, arguments)
     ways = importlib.import_module("tests.quantization.random_ways")
     checks = importlib.import_module("tests.quantization.random_checks")
     codes = importlib.import_module("tests.quantization.random_codes")
     judges = [checks.static, *(getattr(ways, name) for name in ways.__all__)]
-    found = [failure(judge, seed) for seed in range(first, last) for judge in judges]
-    found += [codes.failure(seed) for seed in range(first, last)]
-    failed = [one for one in found if one is not None]
-    print(*failed, f"{len(found)} judged, {len(failed)} failed", sep="\n\n")
-    return min(len(failed), 1)
+    judged, failed = 0, 0
+    for seed in range(first, last):
+        found = [*(network_failure(judge, seed) for judge in judges), codes.code_failure(seed)]
+        judged, failed = judged + len(found), failed + sum(one is not None for one in found)
+        print(*(f"{one}\n" for one in found if one is not None), end="", flush=True)
+    print(f"{judged} judged, {failed} failed")
+    return min(failed, 1)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.quantization import random_checks, random_codes, random_ways
-from tests.quantization.random_modules import failure
+from tests.quantization.random_modules import network_failure
 
 JUDGES: dict[str, tuple[Callable[[Any], None], int]] = {
     "static": (random_checks.static, 16), "aware": (random_ways.aware, 6), "dynamic": (random_ways.dynamic, 8),
@@ -20,10 +20,10 @@ JUDGES: dict[str, tuple[Callable[[Any], None], int]] = {
     ("way", "seed"), [(way, seed) for way, (_, count) in JUDGES.items() for seed in range(count)]
 )
 def test_a_network_in_codes(way: str, seed: int) -> None:
-    found = failure(JUDGES[way][0], seed)
+    found = network_failure(JUDGES[way][0], seed)
     assert found is None, found
 
 
 def test_programs_on_codes_give_what_numbers_give() -> None:
-    found = [one for one in map(random_codes.failure, range(400)) if one is not None]
+    found = [one for one in map(random_codes.code_failure, range(400)) if one is not None]
     assert not found, found[0]
