@@ -14,7 +14,8 @@ from unittest import mock
 import numpy as np
 
 import workbench as wb
-from tests.quantization.random_modules import Plan, joins, make, one_of
+from tests.quantization.random_draws import Random, pick
+from tests.quantization.random_modules import Plan, joins, make
 from workbench import quantization as q
 from workbench.base.quantized_array import QuantizedArray, code_range
 
@@ -36,7 +37,7 @@ DATA = (
 )
 
 
-def data(random: np.random.Generator, size: tuple[int, ...], kind: str, batch: int = 6) -> Array:
+def data(random: Random, size: tuple[int, ...], kind: str, batch: int = 6) -> Array:
     """Return a batch of values of one kind."""
     x = random.standard_normal((batch, *size)).astype(np.float32)
     if kind == "outlier":
@@ -111,7 +112,7 @@ def unchanged(model: Any, before: dict[str, Any], what: str) -> None:
 # ---------------------------------------------------------------------------------------- workflows
 
 
-def qconfig(random: np.random.Generator) -> Any:
+def qconfig(random: Random) -> Any:
     """Draw how layers are observed."""
     several = [
         *(q.get_default_qconfig(name) for name in ("x86", "qnnpack", "onednn")), q.default_qconfig,
@@ -121,11 +122,11 @@ def qconfig(random: np.random.Generator) -> Any:
         q.QConfig(q.MinMaxObserver.with_args(qscheme=wb.per_tensor_symmetric), q.default_weight_observer),
         q.QConfig(q.HistogramObserver, q.default_per_channel_weight_observer),
     ]  # fmt: skip
-    return one_of(random, several)
+    return pick(random, several)
 
 
-def engine(random: np.random.Generator) -> str:
-    return str(one_of(random, ["x86", "x86", "qnnpack", "onednn", "fbgemm"]))
+def engine(random: Random) -> str:
+    return str(pick(random, ["x86", "x86", "qnnpack", "onednn", "fbgemm"]))
 
 
 @contextmanager
@@ -141,7 +142,7 @@ def computing_by(name: str) -> Iterator[None]:
 def static(plan: Plan) -> None:
     """Judge a network that is fused, prepared, calibrated and converted by layers."""
     random = np.random.default_rng([plan.seed, 1])
-    config, kind, own_engine = qconfig(random), str(one_of(random, DATA)), engine(random)
+    config, kind, own_engine = qconfig(random), str(pick(random, DATA)), engine(random)
     x = wb.from_numpy(data(random, plan.size, kind))
     with computing_by(own_engine):
         before = make(wb, plan)

@@ -12,19 +12,9 @@ from typing import Any
 import numpy as np
 
 import workbench as wb
+from tests.quantization.random_draws import Random, chance, pick, whole
 
-__all__ = ["chance", "computed", "moves", "pick", "whole", "written"]
-
-Random = np.random.Generator
-
-
-def pick(random: Random, several: Any) -> Any:
-    return several[int(random.integers(len(several)))]
-
-
-def whole(random: Random, low: int, high: int) -> int:
-    return int(random.integers(low, high))
-
+__all__ = ["computed", "moves", "written"]
 
 F = wb.nn.functional
 
@@ -54,10 +44,6 @@ def key_of(random: Random, x: Any) -> Any:
             bounds = sorted(random.integers(0, size + 1, 2).tolist())
             key.append(slice(*bounds, whole(random, 1, 3)))
     return tuple(key) if len(key) != 1 or chance(random) else key[0]
-
-
-def chance(random: Random, share: float = 0.5) -> bool:
-    return bool(random.random() < share)
 
 
 def moves(random: Random, x: Any) -> dict[str, Callable[[Any], Any]]:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 import workbench as wb
-from tests.quantization.random_code_steps import chance, computed, moves, pick, whole, written
+from tests.quantization.random_code_steps import computed, moves, written
+from tests.quantization.random_draws import Random, chance, pick, whole
 from tests.quantization.random_modules import failure
 from workbench.base.quantized_array import QuantizedArray, code_range
 from workbench.core.overlap import repeats
@@ -17,7 +18,6 @@ from workbench.core.value import new
 
 __all__ = ["code_failure", "run"]
 
-Random = np.random.Generator
 TYPES = (wb.quint8, wb.qint8, wb.qint32, wb.quint4x2, wb.quint2x4)
 TURNED = ("transpose_", "t_", "unsqueeze_", "squeeze_")
 """What changes how values are seen, and none of them."""

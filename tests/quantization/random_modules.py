@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 import workbench as wb
+from tests.quantization.random_draws import Random, chance, pick
 
-__all__ = ["Part", "Plan", "build", "chance", "draw", "failure", "joins", "make", "network_failure", "one_of"]
+__all__ = ["Part", "Plan", "build", "draw", "failure", "joins", "make", "network_failure"]
 
-Random = np.random.Generator
 Sizes = tuple[int, ...]
 
 
@@ -193,18 +193,10 @@ def joins(part: Part, path: str = "body") -> Iterator[list[str]]:
 # ------------------------------------------------------------------------------------------- drawing
 
 
-def chance(random: Random, share: float) -> bool:
-    return bool(random.random() < share)
-
-
-def one_of(random: Random, several: Any) -> Any:
-    return several[int(random.integers(len(several)))]
-
-
 def convolution(random: Random, size: Sizes) -> Part:
     """Draw a convolution, alone or with what is folded into it."""
     channels, n = size[0], len(size) - 1
-    count = one_of(random, [one for one in range(1, channels + 1) if channels % one == 0])
+    count = pick(random, [one for one in range(1, channels + 1) if channels % one == 0])
     kernel = tuple(int(random.integers(1, min(4, one + 2))) for one in size[1:])
     dilation = tuple(1 + int(chance(random, 0.2)) for _ in kernel)
     reach = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
@@ -222,7 +214,7 @@ def convolution(random: Random, size: Sizes) -> Part:
         plain = {**settings, "dilation": 1, "padding": 0}
         return Part(f"ConvTranspose{n}d", plain)
     if inside and chance(random, 0.15):
-        settings["padding_mode"] = one_of(random, ["reflect", "replicate", "circular"])
+        settings["padding_mode"] = pick(random, ["reflect", "replicate", "circular"])
     return joined(random, Part(f"Conv{n}d", settings), settings["out_channels"], f"BatchNorm{n}d")
 
 
@@ -249,7 +241,7 @@ POINTWISE = (
 
 
 def pointwise(random: Random, size: Sizes) -> Part:
-    name = one_of(random, POINTWISE)
+    name = pick(random, POINTWISE)
     settings: dict[str, Any] = {"Softmax": {"dim": -1}, "PReLU": {"num_parameters": size[0]}}.get(name, {})
     return Part(name, settings)
 
@@ -263,8 +255,8 @@ def pooling(random: Random, size: Sizes) -> Part:
     }  # fmt: skip
     if chance(random, 0.3):
         wanted = tuple(int(random.integers(1, one + 1)) for one in size[1:])
-        return Part(f"Adaptive{one_of(random, ['Avg', 'Max'])}Pool{n}d", {"output_size": wanted})
-    kind = one_of(random, ["Max", "Avg"])
+        return Part(f"Adaptive{pick(random, ['Avg', 'Max'])}Pool{n}d", {"output_size": wanted})
+    kind = pick(random, ["Max", "Avg"])
     return Part(f"{kind}Pool{n}d", {**settings, "ceil_mode": chance(random, 0.3)})
 
 
@@ -274,11 +266,11 @@ def norm(random: Random, size: Sizes) -> Part:
         ["LayerNorm"] + ["GroupNorm"] * (n > 0) + [f"InstanceNorm{n}d"] * (n > 0 and math.prod(size[1:]) > 1)
     )
     kinds += [f"BatchNorm{n}d"] * (n > 1)
-    name = one_of(random, kinds)
+    name = pick(random, kinds)
     counts = [one for one in range(1, channels + 1) if channels % one == 0]
     settings = {
         "LayerNorm": {"normalized_shape": size[-1:]},
-        "GroupNorm": {"num_groups": one_of(random, counts), "num_channels": channels},
+        "GroupNorm": {"num_groups": pick(random, counts), "num_channels": channels},
     }.get(name, {"num_features": channels})
     return Part(
         name,
@@ -288,7 +280,7 @@ def norm(random: Random, size: Sizes) -> Part:
 
 def resized(random: Random, size: Sizes) -> Part:
     n = len(size) - 1
-    kinds = [Part("Upsample", {"scale_factor": 2, "mode": one_of(random, ["nearest", "bilinear"])})]
+    kinds = [Part("Upsample", {"scale_factor": 2, "mode": pick(random, ["nearest", "bilinear"])})]
     kinds += [
         Part("ZeroPad2d", {"padding": 1}),
         Part("ReflectionPad2d", {"padding": 1}) if min(size[1:]) > 1 else kinds[0],
@@ -297,7 +289,7 @@ def resized(random: Random, size: Sizes) -> Part:
         Part("ChannelShuffle", {"groups": size[0]}),
         Part("ConstantPad2d", {"padding": (1, 0, 2, 0), "value": 0.5}),
     ]
-    return one_of(random, kinds) if n == 2 else Part("Identity")
+    return pick(random, kinds) if n == 2 else Part("Identity")
 
 
 MOVES = (
@@ -319,7 +311,7 @@ def step(random: Random, size: Sizes, depth: int) -> Part:
     images = len(size) > 1
     kinds = ["layer"] * 5 + ["pointwise"] * 2 + ["norm", "scalars", "twice", "joined", "joined", "moved"]
     kinds += ["pool", "resized"] * images + ["row", "listed", "named", "floating"] * (depth > 0)
-    kind = one_of(random, kinds)
+    kind = pick(random, kinds)
     if kind == "layer":
         return convolution(random, size) if images and chance(random, 0.8) else linear(random, size)
     simple = {"pointwise": pointwise, "norm": norm, "pool": pooling, "resized": resized}
@@ -328,11 +320,11 @@ def step(random: Random, size: Sizes, depth: int) -> Part:
     if kind == "scalars":
         return Part("scalars", {"add": float(random.normal()), "mul": float(random.uniform(-2, 2))})
     if kind == "moved":
-        return Part("moved", {"how": one_of(random, MOVES)})
+        return Part("moved", {"how": pick(random, MOVES)})
     if kind == "twice":
         return Part("twice", {}, (same(random, size),))
     if kind == "joined":
-        how = one_of(random, ["add", "mul", "add_relu", "cat"])
+        how = pick(random, ["add", "mul", "add_relu", "cat"])
         return Part("joined", {"how": how}, (Part("row", {}, (same(random, size), pointwise(random, size))),))
     inside, _ = steps(random, size, depth - 1, int(random.integers(1, 4)))
     return Part(kind, {}, (Part("row", {}, inside),) if kind == "floating" else inside)
@@ -353,7 +345,7 @@ def steps(random: Random, size: Sizes, depth: int, count: int) -> tuple[tuple[Pa
 def draw(seed: int) -> Plan:
     """Return the network of a seed."""
     random = np.random.default_rng(seed)
-    n = one_of(random, [0, 1, 2, 2, 2, 3])
+    n = pick(random, [0, 1, 2, 2, 2, 3])
     size = (int(random.integers(1, 9)), *(int(random.integers(2, 8)) for _ in range(n)))
     found, _ = steps(random, size, 2, int(random.integers(1, 6)))
     if chance(random, 0.5):

@@ -19,7 +19,8 @@ from tests.quantization.random_checks import (
     unchanged,
     without_kernels,
 )
-from tests.quantization.random_modules import Plan, chance, joins, make, one_of
+from tests.quantization.random_draws import chance, pick
+from tests.quantization.random_modules import Plan, joins, make
 from workbench import quantization as q
 
 __all__ = ["aware", "dynamic", "equalized", "weights"]
@@ -28,7 +29,7 @@ __all__ = ["aware", "dynamic", "equalized", "weights"]
 def aware(plan: Plan) -> None:
     """Judge a network that is trained with fake quantization, with momentum and then with frozen statistics."""
     random = np.random.default_rng([plan.seed, 2])
-    config = one_of(
+    config = pick(
         random,
         [
             q.get_default_qat_qconfig("x86"),
@@ -38,7 +39,7 @@ def aware(plan: Plan) -> None:
             q.get_default_qat_qconfig("fbgemm", 0),
         ],
     )
-    kind = str(one_of(random, ["plain", "positive", "outlier", "dead channels", "zero"]))
+    kind = str(pick(random, ["plain", "positive", "outlier", "dead channels", "zero"]))
 
     def trained() -> tuple[Any, Any, Any]:
         draw = np.random.default_rng([plan.seed, 3])
@@ -104,7 +105,7 @@ def close(found: Any, expected: Any, what: str) -> None:
 def dynamic(plan: Plan) -> None:
     """Judge a network whose linear layers quantize what they take in each call."""
     random = np.random.default_rng([plan.seed, 4])
-    spec = one_of(
+    spec = pick(
         random,
         [
             {"dtype": wb.qint8},
@@ -115,7 +116,7 @@ def dynamic(plan: Plan) -> None:
         ],
     )
     model = make(wb, plan)
-    x = wb.from_numpy(data(random, plan.size, str(one_of(random, DATA))))
+    x = wb.from_numpy(data(random, plan.size, str(pick(random, DATA))))
     exact = model(x)
     held = state(model)
     try:
@@ -146,14 +147,14 @@ def weights(plan: Plan) -> None:
     """Judge a network whose linear layers have weights of few bits in groups of any size."""
     random = np.random.default_rng([plan.seed, 5])
     told = {
-        "bits": int(one_of(random, [4, 8])), "group_size": int(one_of(random, [1, 2, 3, 5, 8, 128])),
-        "symmetric": chance(random, 0.5), "method": str(one_of(random, ["nearest", "gptq", "awq", "awq+gptq"])),
+        "bits": int(pick(random, [4, 8])), "group_size": int(pick(random, [1, 2, 3, 5, 8, 128])),
+        "symmetric": chance(random, 0.5), "method": str(pick(random, ["nearest", "gptq", "awq", "awq+gptq"])),
     }  # fmt: skip
     model = make(wb, plan)
     if not any(type(one) is wb.nn.Linear for one in model.modules()):
         return
     x = wb.from_numpy(
-        data(random, plan.size, str(one_of(random, ["plain", "positive", "zero", "dead channels"])))
+        data(random, plan.size, str(pick(random, ["plain", "positive", "zero", "dead channels"])))
     )
     held, exact = state(model), model(x)
     made = q.quantize_weights(model, [x], **told)
@@ -181,9 +182,7 @@ def weights(plan: Plan) -> None:
 def equalized(plan: Plan) -> None:
     """Judge a network whose channels were rescaled, whose biases were corrected, and whose rounding was learned."""
     random = np.random.default_rng([plan.seed, 6])
-    x = wb.from_numpy(
-        data(random, plan.size, str(one_of(random, ["plain", "positive", "dead channels"])), 24)
-    )
+    x = wb.from_numpy(data(random, plan.size, str(pick(random, ["plain", "positive", "dead channels"])), 24))
     model = q.fuse_modules(make(wb, plan), [*joins(plan.body)])
     held, exact = state(model), model(x)
     ways: list[Any] = [
