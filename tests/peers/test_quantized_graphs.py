@@ -252,3 +252,19 @@ def test_sums_and_products_between_layers_are_the_codes_of_pytorch() -> None:
             library.backends.quantized.engine = before[library]
     for ours, theirs in zip(found[wb], found[torch], strict=True):
         np.testing.assert_array_equal(numbers(ours), numbers(theirs))
+
+
+@pytest.mark.parametrize("name", ["default_reuse_input_qconfig", "float16_static_qconfig"])
+def test_a_layer_whose_weight_is_only_carried_stays_in_floating_point(name: str) -> None:
+    kinds = []
+    for t, a in ((torch, torch.ao.quantization), (wb, quantization)):
+        fx = t.ao.quantization.quantize_fx
+        config = getattr(t.ao.quantization.qconfig, name)
+        mapping = a.QConfigMapping().set_global(a.default_qconfig).set_module_name("1", config)
+        model = t.nn.Sequential(t.nn.Linear(4, 4), t.nn.Linear(4, 3)).eval()
+        made = fx.prepare_fx(model, mapping, (t.ones(2, 4),))
+        made(t.ones(2, 4))
+        made = fx.convert_fx(made)
+        kinds.append([type(getattr(made, place)).__module__.split(".", 1)[1] for place in "01"])
+    assert kinds[0][1] == "nn.modules.linear" and kinds[0][0].endswith("quantized.modules.linear")
+    assert kinds[1][1] == "nn.modules.linear" and kinds[1][0] == "quantization.quantized.layers"

@@ -25,7 +25,7 @@ from workbench.quantization.mappings import (
     TABLES,
     get_default_static_quant_module_mappings,
 )
-from workbench.quantization.observed import seen_nothing
+from workbench.quantization.observed import require_ranges, seen_nothing
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.quantized.layers import renew
 from workbench.quantization.stubs import DeQuantStub, QuantStub
@@ -75,6 +75,7 @@ def convert(
         )
     if is_prepared(model):
         raise QuantizationError("the model is a prepared graph: convert_fx makes codes of it")
+    require_ranges(quantizable(model))
     missing = uncalibrated(model)
     if missing:
         watching = [observer_of(model.get_submodule(name)) for name in missing]

@@ -6,17 +6,19 @@ from typing import Any
 
 from workbench.base.dims import near_miss
 from workbench.base.errors import QuantizationError
-from workbench.nn import Module
+from workbench.nn import Identity, Module
 from workbench.quantization.attaching import attach_observers, observe_weight
 from workbench.quantization.float_functional import FloatFunctional
 from workbench.quantization.given import checked_qconfig
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.mappings import OBSERVED, TABLES, WEIGHTED
-from workbench.quantization.observed import observer_of
+from workbench.quantization.observed import no_range, observer_of, range_of, without_range
+from workbench.quantization.plain_observers import RecordingObserver
 from workbench.quantization.qconfig import QConfig
 
 __all__ = [
     "attach",
+    "check_observers",
     "check_tables",
     "has_weight",
     "observe_weights",
@@ -85,6 +87,25 @@ def quantizable(model: Module) -> list[tuple[str, Any]]:
 def attach(module: Any) -> None:
     """Give a layer the observers that its qconfig asks for."""
     attach_observers(module, has_weight(module), hook=not isinstance(module, FloatFunctional))
+
+
+def check_observers(model: Module) -> None:
+    """Refuse, with `QuantizationError`, layers that become codes and whose qconfig has observers without a range.
+
+    Values may be recorded, or left as they are while a layer's other half is studied; so may a weight in training.
+    `convert` refuses what is left so.
+    """
+    for name, module in quantizable(model):
+        config, kind = module.qconfig, type(module).__name__
+        values = range_of(config.activation())
+        if without_range(values) and not isinstance(values, RecordingObserver | Identity):
+            raise no_range(name, kind, values, "values")
+        if not has_weight(module):
+            continue
+        weight = None if config.weight is None else range_of(config.weight())
+        studied = isinstance(weight, Identity) and hasattr(module, "weight_fake_quant")
+        if weight is None or (without_range(weight) and not studied):
+            raise no_range(name, kind, weight, "weight")
 
 
 def check_tables(model: Module) -> None:

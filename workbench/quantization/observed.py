@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.base.errors import QuantizationError
+from workbench.nn import Identity
 from workbench.quantization.fake_quantize import FakeQuantize
 from workbench.quantization.intrinsic.modules import weighted_layer
+from workbench.quantization.plain_observers import Carrier
 from workbench.quantization.weight_observers import weight_observer
 
-__all__ = ["float_layer", "observer_of", "range_of", "seen_nothing", "weight_watcher"]
+__all__ = [
+    "float_layer", "no_range", "observer_of", "range_of", "require_ranges", "seen_nothing", "weight_watcher",
+    "without_range",
+]  # fmt: skip
 
 
 def range_of(watching: Any) -> Any:
@@ -59,3 +64,32 @@ def seen_nothing(names: list[str], observers: list[Any]) -> str:
     if any(one.nan_count or one.inf_count for one in observers):
         told += " but NaN and infinity: look where these come from"
     return told
+
+
+def without_range(watching: Any) -> bool:
+    """Say whether what watches finds no range, whatever it sees: placeholders, recorders and identities do not."""
+    return isinstance(range_of(watching), Carrier | Identity)
+
+
+def no_range(name: str, kind: str, watching: Any, what: str) -> QuantizationError:
+    """Return what refuses codes of `what`, a layer's values or its weight, of which no range is found.
+
+    `name` is the path of the layer, and `kind` its type.
+    """
+    instead = "give it an observer with a range, such as those of wb.quantization.default_qconfig"
+    if getattr(watching, "is_dynamic", False):
+        instead = "quantize_dynamic makes layers that find a range in each call"
+    known = "none" if watching is None else type(watching).__name__
+    return QuantizationError(
+        f"{repr(name) if name else 'the model'} is a {kind}, which becomes codes, and its qconfig has {known} for its "
+        f"{what}, which finds no range: {instead}, or set qconfig = None to leave it in floating point"
+    )
+
+
+def require_ranges(layers: list[tuple[str, Any]]) -> None:
+    """Raise `QuantizationError` where one of these prepared layers has values or a weight without a range."""
+    for name, module in layers:
+        for slot, what in (("activation_post_process", "values"), ("weight_fake_quant", "weight")):
+            watching = getattr(module, slot, None)
+            if watching is not None and without_range(watching):
+                raise no_range(name, type(module).__name__, range_of(watching), what)

@@ -17,6 +17,7 @@ from workbench.quantization.schemes import EPS
 from workbench.tensor import Tensor
 
 __all__ = [
+    "Carrier",
     "FixedQParamsObserver",
     "NoopObserver",
     "PlaceholderObserver",
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 
-class _Carrier(Module):
+class Carrier(Module):
     """A module in the place of an observer that has no range."""
 
     def __init__(self, dtype: Any, is_dynamic: bool = False, custom_op_name: str = "") -> None:
@@ -60,7 +61,7 @@ class _Carrier(Module):
         return f"dtype={self.dtype}, is_dynamic={self.is_dynamic}"
 
 
-class PlaceholderObserver(_Carrier):
+class PlaceholderObserver(Carrier):
     """Watches nothing and only says how something is to be quantized later: a type, limits, whether for each batch.
 
     With `is_dynamic` activations are quantized with a scale of their own in every call; `granularity` says of what
@@ -88,14 +89,14 @@ class PlaceholderObserver(_Carrier):
         self.granularity = granularity
 
 
-class NoopObserver(_Carrier):
+class NoopObserver(Carrier):
     """Watches nothing: weights become float16."""
 
     def __init__(self, dtype: Any = float16, custom_op_name: str = "") -> None:
         super().__init__(dtype, False, custom_op_name)
 
 
-class ReuseInputObserver(_Carrier):
+class ReuseInputObserver(Carrier):
     """Stands for the observer of what comes in: a reshape's values have the range that they had before.
 
     Only a graph knows what comes in, so only `prepare_fx` asks it.
@@ -105,7 +106,7 @@ class ReuseInputObserver(_Carrier):
         super().__init__(quint8)
 
 
-class RecordingObserver(_Carrier):
+class RecordingObserver(Carrier):
     """Keeps every value that passes, in `tensor_val`.
 
     >>> import workbench as wb

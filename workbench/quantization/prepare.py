@@ -17,6 +17,7 @@ from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.given import checked_qconfig, require_layers
 from workbench.quantization.layer_observers import (
     attach,
+    check_observers,
     check_tables,
     has_weight,
     observe_weights,
@@ -144,6 +145,7 @@ def observed(model: Any, stubbed: bool) -> Any:
             "poolings and rectifiers, a QuantStub and a DeQuantStub of its own"
         )
     check_tables(model)
+    check_observers(model)
     for _, module in layers:
         attach(module)
     observe_weights(model)

@@ -29,6 +29,7 @@ from workbench.quantization.graph_mode.converting import check_calibrated, to_co
 from workbench.quantization.graph_mode.fusion import fuse_graph, require_use
 from workbench.quantization.graph_mode.layers import as_layers
 from workbench.quantization.graph_mode.observing import (
+    carries_weight,
     insert_observers,
     is_prepared,
     keep_plan,
@@ -185,7 +186,7 @@ def _prepared(
         table = get_default_qat_module_mappings()
         for node in module.graph.nodes:
             config = node.meta.get("qconfig")
-            if node.op == "call_module" and config is not None:
+            if node.op == "call_module" and config is not None and not carries_weight(config):
                 layer: Any = module.get_submodule(str(node.target))
                 layer.qconfig = config
                 module.set_submodule(str(node.target), swap_module(layer, table))

@@ -11,15 +11,30 @@ from workbench.quantization import quantized
 from workbench.quantization.fake_quantize import FakeQuantizeBase
 from workbench.quantization.graph_mode.layers import new_path
 from workbench.quantization.graph_mode.lowering import lower_calls
-from workbench.quantization.graph_mode.observing import OBSERVER, Plan, forget_plan, results_in_codes
+from workbench.quantization.graph_mode.observing import (
+    OBSERVER,
+    Plan,
+    forget_plan,
+    kept_plan,
+    results_in_codes,
+)
 from workbench.quantization.mappings import (
     COMPUTED,
     TABLES,
     get_default_dynamic_quant_module_mappings,
     get_default_static_quant_module_mappings,
 )
-from workbench.quantization.observed import float_layer, observer_of, range_of, seen_nothing
+from workbench.quantization.observed import (
+    float_layer,
+    no_range,
+    observer_of,
+    range_of,
+    require_ranges,
+    seen_nothing,
+    without_range,
+)
 from workbench.quantization.observer_base import ObserverBase
+from workbench.quantization.plain_observers import RecordingObserver
 from workbench.quantization.quantized.boundary import QuantizedModule
 from workbench.quantization.weight_observers import weight_observer
 
@@ -54,7 +69,14 @@ def uncalibrated(module: GraphModule) -> list[str]:
 
 
 def check_calibrated(module: GraphModule) -> None:
-    """Raise `QuantizationError`, with the names of the values, where observers have seen nothing finite."""
+    """Raise `QuantizationError`, with their names, where values have no range: observers saw none, or keep none."""
+    made = kept_plan(module)
+    for node in module.graph.nodes:
+        one: Any = module.get_submodule(str(node.target)) if node.op == "call_module" else None
+        if isinstance(one, RecordingObserver):
+            raise no_range(str(node.args[0]), "value", one, "values")
+        if node in made.coded and made.said[node].way == "layer":
+            require_ranges([(str(node.target), one)])
     missing = uncalibrated(module)
     if missing:
         watching = [range_of(one) for node, one in watchers(module).items() if str(node.args[0]) in missing]
@@ -75,7 +97,10 @@ def watch_weights(module: GraphModule, made: Plan) -> None:
                 f"the qconfig of {node.target} has no observer for its weight: set one, such as "
                 "wb.quantization.default_qconfig"
             )
-        layer.weight_post_process = weight_observer(config, float_layer(layer))
+        watching = weight_observer(config, float_layer(layer))
+        if without_range(watching):
+            raise no_range(str(node.target), type(layer).__name__, range_of(watching), "weight")
+        layer.weight_post_process = watching
         show_weight(layer)
 
 

@@ -13,12 +13,13 @@ from workbench.quantization.graph_mode.statements import Statement
 from workbench.quantization.intrinsic.modules import LinearReLU
 from workbench.quantization.observed import range_of
 from workbench.quantization.observer import HistogramObserver, MovingAverageMinMaxObserver
-from workbench.quantization.plain_observers import ReuseInputObserver
+from workbench.quantization.plain_observers import Carrier, ReuseInputObserver
 
 __all__ = [
     "BORDER",
     "OBSERVER",
     "Plan",
+    "carries_weight",
     "forget_plan",
     "insert_observers",
     "is_prepared",
@@ -142,10 +143,17 @@ def _wants(config: Any) -> bool:
     return getattr(made, "dtype", None) in (quint8, qint8) and not getattr(made, "is_dynamic", False)
 
 
+def carries_weight(config: Any) -> bool:
+    """Say whether what a qconfig has for weights only carries their type, and finds no codes for them."""
+    return config.weight is not None and isinstance(config.weight(), Carrier)
+
+
 def plan(said: dict[Node, Statement], configs: dict[Node, Any]) -> Plan:
     """Return what becomes of the nodes of a graph by what they say, and by their configurations."""
     made = Plan(said, configs)
     wanted = {node for node in said if _wants(configs.get(node))}
+    # As in PyTorch, what only carries the type of another weight, such as float16, leaves a layer as it is.
+    wanted -= {node for node in wanted if said[node].way == "layer" and carries_weight(configs[node])}
     for node, own in said.items():
         if (own.way in ("layer", "computed", "custom") and node in wanted) or own.border:
             made.coded.add(node)
