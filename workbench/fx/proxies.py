@@ -100,8 +100,8 @@ class Proxy:
     """What is traced has no names of dims: those are checked by the ops when it runs."""
 
     def has_names(self) -> bool:
-        """Say that a value has no names of dims while it is traced."""
-        return False
+        """Say whether a value has names of dims: what the tracer says of it."""
+        return self.tracer.has_names(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)

@@ -139,6 +139,10 @@ class TracerBase:
             )
         )
 
+    def has_names(self, obj: Proxy) -> bool:
+        """Say whether a value has names of dims: it has none while it is traced."""
+        return False
+
     def keys(self, obj: Proxy) -> Any:
         """Return the keys of a dict among the inputs, as a value of the graph."""
         return self.create_proxy("call_method", "keys", (obj,), {})

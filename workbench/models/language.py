@@ -110,7 +110,7 @@ class WordLanguageModel(nn.Module):
         output, state = self.lstm(self.dropout(self.embedding(words)), state)
         scores = self.decoder(self.dropout(output))
         if scores.has_names():
-            scores = _worded(scores)
+            scores = worded(scores)
         return scores, state
 
     @staticmethod
@@ -119,10 +119,10 @@ class WordLanguageModel(nn.Module):
         return tuple(detach(one) for one in state)
 
 
-def _worded(scores: Tensor) -> Tensor:
+def worded(scores: Tensor) -> Tensor:
     """Return scores whose last dim is called ``word``."""
     return scores.rename(*scores.names[:-1], "word")
 
 
 # Names are looked into, which no script does: by its own name an archive can hold the call.
-ROOMS_ABOVE["models"] = {"models.worded": introduce(NamedFunction("models.worded", _worded, pure=True))}.get
+ROOMS_ABOVE["models"] = {"models.worded": introduce(NamedFunction("models.worded", worded, pure=True))}.get

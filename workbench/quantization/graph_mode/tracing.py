@@ -8,13 +8,16 @@ from typing import Any
 from workbench import nn
 from workbench.base.errors import QuantizationError
 from workbench.core import dispatch
-from workbench.fx import GraphModule, TraceError, Tracer, from_graph
+from workbench.fx import GraphModule, Proxy, TraceError, Tracer, from_graph
 from workbench.graph import Graph as HouseGraph
 from workbench.graph import trace as graph_trace
+from workbench.models.language import worded
 from workbench.nn import Module
 from workbench.nn.modules.transformer import check_pair, is_causal_mask, named_as
 from workbench.quantization.custom_config import FuseCustomConfig, PrepareCustomConfig
+from workbench.quantization.graph_mode.examples import Examples
 from workbench.quantization.quantizable.separate_attention import separate
+from workbench.tensor import Tensor
 
 __all__ = ["THROUGH", "traced"]
 
@@ -34,11 +37,17 @@ INSTEAD = (
 
 
 class _LeafTracer(Tracer):
-    """Traces, and calls some modules whole."""
+    """Traces, and calls some modules whole.
 
-    def __init__(self, custom: PrepareCustomConfig) -> None:
+    A model that asks whether its values have names is told what they have with `inputs`, the examples.
+    """
+
+    def __init__(self, custom: PrepareCustomConfig, inputs: tuple[Any, ...] | None) -> None:
         # These ask what they are given for sizes and names.
-        super().__init__(autowrap_functions=(check_pair, is_causal_mask, named_as))
+        super().__init__(autowrap_functions=(check_pair, is_causal_mask, named_as, worded))
+        named = inputs is not None and any(isinstance(one, Tensor) and one.has_names() for one in inputs)
+        self._inputs = inputs if named else None
+        self._examples: Examples | None = None
         self.names = frozenset((*custom.non_traceable_module_names, *custom.standalone_module_names))
         self.types = (
             *custom.non_traceable_module_classes,
@@ -56,6 +65,14 @@ class _LeafTracer(Tracer):
     def is_named(self, m: Module, path: str) -> bool:
         """Say whether the configuration has a module called whole."""
         return path in self.names or isinstance(m, self.types)
+
+    def has_names(self, obj: Proxy) -> bool:
+        """Say whether a value has names of dims with the examples; without names among these it has none."""
+        if self._inputs is None:
+            return False
+        if self._examples is None:
+            self._examples = Examples(self.root, self.graph, self._inputs)
+        return self._examples.has_names(obj.node)
 
     def separate_attention(self, model: Module, path: str = "") -> None:
         """Have attention project by linear layers, in place, in all that is not called whole."""
@@ -99,7 +116,7 @@ def _graph_of(
     copied = copy.deepcopy(model)
     tracer = Tracer()
     if isinstance(custom, PrepareCustomConfig):
-        tracer = _LeafTracer(custom)
+        tracer = _LeafTracer(custom, inputs)
         tracer.separate_attention(copied)
     try:
         graph = tracer.trace(copied)
