@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from workbench.quantization.graph_mode.fusion import require_use
 from workbench.quantization.intrinsic.modules import weighted_layer
 from workbench.quantization.mappings import WEIGHTED
 from workbench.quantization.quantize_fx import float_graph
+from workbench.quantization.tuning.float_results import FloatResults
 from workbench.quantization.tuning.places import (
     converted,
     is_prepared,
@@ -96,8 +98,10 @@ def correct_bias(model: Module, float_model: Module, data: Any) -> Any:
             "what is taken off for one layer would be taken off the other's. Give each a bias of its own before it is "
             "prepared, layer.bias = nn.Parameter(layer.bias.detach().clone())",
         )
-    for path, (layer, own) in _in_turn(pairs, integer, batches[0]).items():
-        change = _change(_Pair(path, layer, weighted_layer(own)), integer, before, batches)
+    turns = _in_turn(pairs, integer, batches[0])
+    wanted = FloatResults(before, batches, [weighted_layer(own) for _, own in turns.values()])
+    for path, (layer, own) in turns.items():
+        change = _change(path, layer, integer, batches, wanted.of(weighted_layer(own)))
         _add(layer, change)
         if prepared:
             _add(weighted_layer(made.get_submodule(path)), change)
@@ -139,50 +143,40 @@ def _in_turn(pairs: dict[str, Any], integer: Any, batch: Batch) -> dict[str, Any
     return dict(sorted(pairs.items(), key=lambda one: turns.get(one[0], len(turns))))
 
 
-class _Pair(NamedTuple):
-    """A layer in both models."""
+def _change(
+    path: str, layer: Any, integer: Any, batches: list[Batch], wanted: Iterator[list[Array]]
+) -> Array:
+    """Return what is to be added to each channel's bias: the mean of what is missing, where it is not cut off.
 
-    path: str
-    layer: Any
-    own: Any
-
-
-def _change(pair: _Pair, integer: Any, before: Any, batches: list[Batch]) -> Array:
-    """Return what is to be added to each channel's bias: the mean of what is missing, where it is not cut off."""
-    low, high = limits(pair.layer)
+    `wanted` yields what the layer gives in floating point, for each batch and call.
+    """
+    low, high = limits(layer)
     missing: Array = np.zeros(1)
     count: Array = np.zeros(1)
     calls = 0
     found: list[Array] = []
-    wanted: list[Array] = []
-    watched = {
-        pair.layer: lambda layer, arguments, output: found.append(_rows(layer, _computed(layer, arguments))),
-        pair.own: lambda layer, arguments, output: wanted.append(_rows(layer, output)),
-    }
-    with paused(), watching(watched):
-        for batch in batches:
+    hook = {layer: lambda layer, arguments, output: found.append(_rows(layer, _computed(layer, arguments)))}
+    with paused(), watching(hook):
+        for batch, given in zip(batches, wanted, strict=True):
             integer(*batch.arguments)
-            before(*batch.arguments)
-            if len(found) != len(wanted):
+            if len(found) != len(given):
                 raise QuantizationError(
-                    f"{pair.path} was called {len(found)} times in codes, and {len(wanted)} times in floating point: "
+                    f"{path} was called {len(found)} times in codes, and {len(given)} times in floating point: "
                     "what codes change cannot be told where another way is taken. Give data on which both go the same"
                 )
             calls += len(found)
-            for x, y in zip(found, wanted, strict=True):
+            for x, values in zip(found, given, strict=True):
+                y = _by_channel(layer, values)
                 if not (np.isfinite(x).all() and np.isfinite(y).all()):
                     raise QuantizationError(
-                        f"{pair.path} computes NaN or infinite values: there is no mean to correct by"
+                        f"{path} computes NaN or infinite values: there is no mean to correct by"
                     )
                 passing = ((x > low) & (x < high)) | ((y > low) & (y < high))
                 missing = missing + (np.clip(y, low, high) - np.clip(x, low, high)).sum(1)
                 count = count + passing.sum(1)
             found.clear()
-            wanted.clear()
     if not calls:
-        raise QuantizationError(
-            f"{pair.path} was never called: the data must reach every layer that is corrected"
-        )
+        raise QuantizationError(f"{path} was never called: the data must reach every layer that is corrected")
     return missing / np.maximum(count, 1)
 
 
@@ -197,8 +191,12 @@ def _computed(layer: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 def _rows(layer: Any, output: Any) -> Array:
+    """Return the values of a result as [channels, the rest]."""
+    return _by_channel(layer, np.asarray(output.detach().payload))
+
+
+def _by_channel(layer: Any, values: Array) -> Array:
     """Return values as [channels, the rest]: those of linear layers lie in the last dim, others' before the places."""
-    values = np.asarray(output.detach().payload)
     axis = -1 if hasattr(layer, "out_features") else -1 - len(layer.kernel_size)
     return np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1).astype(np.float64)
 
