@@ -64,7 +64,12 @@ class FloatResults:
         return found
 
     def _drop(self) -> None:
-        """Let go the largest results until the rest fits: so most layers need no run of their own."""
+        """Let go what is largest until the rest fits: so most layers need no run of their own."""
         while sum(self._bytes.values()) > MOST:
-            largest = max(self._bytes, key=self._bytes.__getitem__)
+            largest = max(self._kept, key=self._rate)
             del self._kept[largest], self._bytes[largest]
+
+    def _rate(self, layer: Any) -> float:
+        """Return how many bytes a layer gives for a sample, as far as the batches were run."""
+        reached = zip(self._batches, self._kept[layer], strict=False)
+        return self._bytes[layer] / max(1, sum(batch.samples for batch, calls in reached if calls))
