@@ -404,3 +404,17 @@ def test_sums_round_as_what_they_are_made_of(layer: bool, relu: bool) -> None:
         assert step in program.steps and not program.eager
     found = [one(codes).int_repr().numpy() for one in (at_once, by_numbers)]
     assert (found[0] != found[1]).any() and abs(found[0].astype(int) - found[1]).max() == 1
+
+
+def test_a_bias_of_more_than_30_bits_is_added_as_eager_adds_it(engine: str) -> None:
+    wb.manual_seed(4)
+    # A step of the sums is the product of the least scale of a weight with that of the input.
+    model = nn.Sequential(nn.Conv2d(2, 8, 3), nn.Flatten(), nn.Linear(32, 8)).eval()
+    for layer in (model[0], model[2]):
+        layer.weight.data.mul_(1e-9)
+        layer.bias.data.copy_(wb.linspace(-1.9, 1.9, 8))
+    x = wb.rand(3, 2, 4, 4)
+    prepared = by_graph(model, x)
+    assert prepared(x)[0, -1].item() == pytest.approx(1.9, abs=0.05)
+    program = same(prepared, x)
+    assert bool(program.eager) is (engine == "qnnpack")

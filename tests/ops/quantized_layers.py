@@ -70,6 +70,14 @@ class Layer:
         zero = int(random.integers(0, 200))
         return QuantizedArray(x, x_scale, x_zero, quint8), weight, bias.astype(np.float32), scale, zero
 
+    def with_large_bias(self, relu: bool, per_channel: bool) -> tuple[Any, ...]:
+        """Return the same with a bias of up to 31 bits, counted in steps of the sums that it is added to."""
+        x, weight, _, _, zero = self.codes(False, relu, per_channel)
+        scales = np.resize(np.asarray(weight.scale), self.outputs)
+        steps = np.linspace(-1.98, 1.98, self.outputs) if self.outputs > 1 else np.array([1.7])
+        bias = (steps * 2.0**30 * x.scale * scales).astype(np.float32)
+        return x, weight, bias, float(2.0**31 * x.scale * scales.max() / 240), zero // 20
+
 
 def _conv(n: int, x: Any, weight: Any, **more: Any) -> Layer:
     defaults = {"stride": (1,) * n, "padding": (0,) * n, "dilation": (1,) * n, "groups": 1}

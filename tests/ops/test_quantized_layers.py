@@ -10,6 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.ops.quantized_layers import LAYERS, Layer, run
+from workbench.base.dtypes import qint8, quint8
 from workbench.base.quantized_array import QuantizedArray
 from workbench.core.op import ops
 from workbench.core.value import new
@@ -37,6 +38,33 @@ def test_kernels_agree_with_whole_numbers(layer: Layer, engine: str) -> None:
                     expected = run(layer, codes, relu, bias, oracle=True)
                     assert np.ptp(expected) > 20
                     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("layer", LAYERS, ids=str)
+def test_a_bias_may_have_31_bits(layer: Layer, engine: str) -> None:
+    wb.backends.quantized.engine = engine
+    for relu in (False, True):
+        for per_channel in (False, True):
+            codes = layer.with_large_bias(relu, per_channel)
+            found = run(layer, codes, relu, bias=True, oracle=False)
+            np.testing.assert_array_equal(found, run(layer, codes, relu, bias=True, oracle=True))
+            *_, bias, scale, zero = codes
+            # Beside such a bias the sums are too small to change more than a code.
+            real = np.resize(bias, layer.outputs).astype(float) / scale + zero
+            expected = np.clip(np.rint(real), zero if relu else 0, 255)
+            channels = np.moveaxis(found, -1 if layer.kind == "linear" else 1, -1)
+            assert np.abs(channels - expected).max() <= 1
+
+
+def test_a_bias_of_more_bits_is_cut_to_32() -> None:
+    wb.backends.quantized.engine = "qnnpack"
+    x = QuantizedArray(np.full((1, 2), 70, np.uint8), 0.5, 60, quint8)
+    weight = QuantizedArray(np.full((4, 2), 3, np.int8), 0.25, 0, qint8)
+    bias = np.array([2.0**33, 2.0**31, -(2.0**31), -(2.0**35)], np.float32) * np.float32(0.125)
+    params = {"scale": 0.125 * 2.0**31 / 100, "zero_point": 110, "qmin": 0, "qmax": 255, "relu": False}
+    found = ops.quantized_linear(*map(new, (x, weight, bias)), **params).payload.codes
+    assert found.tolist() == [[210, 210, 10, 10]]
 
 
 @pytest.mark.parametrize("relu", [False, True])

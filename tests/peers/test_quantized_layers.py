@@ -146,6 +146,18 @@ def test_whole_numbers_are_as_near_as_rounding_allows(layer: Layer) -> None:
     assert differ <= max(2, count // 200)
 
 
+@pytest.mark.parametrize("layer", [layer for layer in LAYERS if layer.kind != "conv_transpose3d"], ids=str)
+def test_a_bias_of_31_bits_gives_the_codes_of_qnnpack(layer: Layer) -> None:
+    torch.backends.quantized.engine = wb.backends.quantized.engine = "qnnpack"
+    for relu in (False, True):
+        for per_channel in (False, True):
+            if layer.transposed and (relu or per_channel):
+                continue  # PyTorch has neither
+            codes = layer.with_large_bias(relu, per_channel)
+            found = run(layer, codes, relu, bias=True, oracle=False)
+            np.testing.assert_array_equal(found, theirs(layer, codes, relu, bias=True))
+
+
 @pytest.mark.parametrize("training", [False, True], ids=["calibrated", "trained"])
 def test_models_that_only_pass_codes_on(training: bool) -> None:
     numbers = np.random.default_rng(8).standard_normal((2, 3, 8, 8)).astype(np.float32)

@@ -18,7 +18,7 @@ from workbench.graph.passes.fuse_codes import table_of
 from workbench.ops.quantized.convolution import packed_convolution, split
 from workbench.ops.quantized.engines import requantization
 from workbench.ops.quantized.linear import packed_linear
-from workbench.ops.quantized.requantize import fits_kernel
+from workbench.ops.quantized.requantize import fits_bias, fits_kernel
 from workbench.ops.quantized.transposed import turned
 
 __all__ = ["CODE_RULES", "code_rule"]
@@ -76,7 +76,9 @@ def _sum(low: Lowering, group: Group, own: Value, other: Value) -> Sum:
     return pair, one_op
 
 
-def _weight(low: Lowering, node: Node, axis: int = 0) -> tuple[QuantizedArray, Any, Coding]:
+def _weight(
+    low: Lowering, node: Node, axis: int = 0, kind: str = "convolution"
+) -> tuple[QuantizedArray, Any, Coding]:
     """Return the weight and the bias of a layer, and what the codes stand for that it reads."""
     value, weight, *bias = node.inputs
     held = low.constants.get(weight)
@@ -84,8 +86,11 @@ def _weight(low: Lowering, node: Node, axis: int = 0) -> tuple[QuantizedArray, A
     if not isinstance(held, QuantizedArray) or any(type(one) is not np.ndarray for one in numbers):
         raise NotLowered("its weights are no constants")
     coding = low.coded(value)
-    if not fits_kernel(coding.array(np.empty(0, coding.dtype.numpy)), held, axis):
+    empty = coding.array(np.empty(0, coding.dtype.numpy))
+    if not fits_kernel(empty, held, axis):
         raise NotLowered("only unsigned codes of values, and signed ones of weights around zero, have a step")
+    if not fits_bias(empty, held, numbers[0] if numbers else None, kind):
+        raise NotLowered("its bias has more than 30 bits in steps of its sums")
     return held, numbers[0] if numbers else None, coding
 
 
@@ -188,7 +193,7 @@ def _by_planes(
 def _linear(low: Lowering, group: Group) -> int:
     node = group.nodes[0]
     params = low.params(node)
-    weight, bias, coding = _weight(low, node)
+    weight, bias, coding = _weight(low, node, kind="linear")
     codes = _told(coding, params, "linear")
     layer = packed_linear(weight, bias).native
     return int(

@@ -27,6 +27,7 @@ from workbench.ops.quantized.requantize import (
     NO_GRADIENT,
     OUTPUT,
     around_zero,
+    fits_bias,
     fits_kernel,
     output_type,
     packed,
@@ -127,7 +128,8 @@ def packed_convolution(weight: Any, bias: Any, geometry: dict[str, Any]) -> Any:
 
 def _conv_on_codes(x: Any, weight: Any, bias: Any = None, *, pool: bool = False, **params: Any) -> Any:
     geometry, out = split(params)
-    if not fits_kernel(x, weight) or out["scale"] is None:
+    fits = fits_kernel(x, weight) and fits_bias(x, weight, bias, "convolution")
+    if not fits or out["scale"] is None:
         return _conv(x, weight, bias, pool=pool, **params)
     n = len(geometry["stride"])
     layer = packed_convolution(weight, bias, geometry)

@@ -20,6 +20,7 @@ from workbench.ops.quantized.quantize import REFERENCE
 from workbench.ops.quantized.requantize import (
     NO_GRADIENT,
     around_zero,
+    fits_bias,
     fits_kernel,
     output_type,
     packed,
@@ -50,7 +51,7 @@ def packed_linear(weight: Any, bias: Any) -> Any:
 
 def _linear_on_codes(x: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
     # A weight without entries has nothing to be packed.
-    if not weight.size or not fits_kernel(x, weight):
+    if not weight.size or not fits_kernel(x, weight) or not fits_bias(x, weight, bias, "linear"):
         return _linear(x, weight, bias, **params)
     return run_packed(packed_linear(weight, bias), x, x.codes, "linear", params)
 

@@ -19,7 +19,7 @@ from workbench.core.op import Absent
 from workbench.ops.quantized.engines import Requantization, requantization
 
 __all__ = [
-    "NO_GRADIENT", "OUTPUT", "around_zero", "fits_kernel", "output_type", "packed", "requantized",
+    "NO_GRADIENT", "OUTPUT", "around_zero", "fits_bias", "fits_kernel", "output_type", "packed", "requantized",
     "require_one_scale", "run_packed", "sample_codes", "sample_weights",
 ]  # fmt: skip
 
@@ -95,8 +95,7 @@ def requantized(
             joined = sums.astype(np.float32) + added / factors
             codes = np.rint(joined * (factors / np.float32(scale))) + np.float32(zero_point)
         else:
-            limits = 2.0**30
-            whole = np.clip(np.rint(added.astype(np.float64) / factors), -limits, limits - 1)
+            whole = np.clip(np.rint(added.astype(np.float64) / factors), -(2.0**31), 2.0**31 - 1)
             codes = (
                 _whole(sums.astype(np.int64) + whole.astype(np.int64), factors / np.float32(scale))
                 + zero_point
@@ -133,6 +132,16 @@ def fits_kernel(x: Any, weight: QuantizedArray, axis: int = 0) -> bool:
         signed = weight.dtype is qint8 and weight.axis in (None, axis) and not np.any(weight.zero_point)
         fits = weight.cache["fits"] = signed and bool(np.all(np.asarray(weight.scale) > 0))
     return fits and x.dtype is quint8 and x.axis is None and x.scale > 0 and kernels.available()
+
+
+def fits_bias(x: Any, weight: QuantizedArray, bias: Any, kind: str) -> bool:
+    """Say whether compiled code takes a bias: by whole numbers its sums leave room for one of 30 bits and a sign."""
+    if bias is None or requantization(kind) != "whole":
+        return True
+    scales = np.asarray(weight.scale, np.float64)
+    # Of a transposed layer with groups each has the same scales.
+    along = scales if scales.size in (1, bias.size) else np.resize(scales, bias.size)
+    return bool(np.all(np.abs(bias) < (2.0**30 - 1) * (x.scale * along)))
 
 
 def run_packed(layer: Any, x: Any, codes: Any, kind: str, out: dict[str, Any], **settings: Any) -> Any:
