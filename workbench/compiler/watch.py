@@ -178,21 +178,21 @@ class Watch:
         changed = self._names_or_contents()
         return changed or next(filter(None, (one.change() for one in self.snapshots)), "")
 
-    def _names_or_contents(self) -> str:
+    def _names_or_contents(self, dicts: bool = True) -> str:
         for look, found in self.cells:
             if not alike(look(), found):
                 return "something that the function reaches by a name is another object"
-        return self.holdings.change()
+        return self.holdings.change(dicts)
 
     def holds(self) -> str:
         """Return what has changed since, in words, or nothing."""
-        changed = self._names_or_contents()
+        doubtful = self._quick.doubtful() if self._quick is not None else None
+        changed = self._names_or_contents(dicts=doubtful is None)
         if changed:
             return changed
         for tensor, kind in zip(self.tensors, self.kinds, strict=False):
             if _kind(tensor) != kind:
                 return "a parameter or a buffer has another type, sizes or names, or asks otherwise for gradients"
-        doubtful = self._quick.doubtful() if self._quick is not None else None
         if doubtful is None:
             for one in self.snapshots:
                 changed = one.change()
@@ -210,6 +210,7 @@ class Watch:
         if native is None:
             return None
         attributes = [(one.own, one.items, one.passing) for one in self.snapshots]
+        attributes += [(own, then, ()) for own, then in self.holdings.dicts()]
         return native.compiled.Watch(attributes, self.tensors[: len(self.stamps)], list(self._copies))
 
     def _same_numbers(self, number: int, tensor: Tensor) -> bool:

@@ -205,32 +205,39 @@ void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prep
     const std::int64_t tall = prepared.pool ? 2 : 1, all = input[0] * (output[2] / tall);
     const std::int64_t count = static_cast<std::int64_t>(prepared.panels.size()), threads = thread_count();
     // What is shared out are rows of results; where these are few, ranges of panels too. Or panels, where weights are more than
-    // what they meet: threads that share out rows read all of them each.
+    // what they meet: threads that share out rows read all of them each. Few panels are given in pieces, so that threads end together.
     const bool by_panels = threads > 1 && count >= threads && bytes() > count_of(input);
-    const std::int64_t parts = by_panels ? count : std::clamp<std::int64_t>(4 * (threads - 1) / all, 1, count);
-    const std::int64_t shares = by_panels ? count : all * parts;
+    const std::int64_t pieces = std::clamp<std::int64_t>(8 * threads / count, 1, all);  // rows of a panel
+    const std::int64_t parts = std::clamp<std::int64_t>(4 * (threads - 1) / all, 1, count);
+    const std::int64_t shares = by_panels ? count * pieces : all * parts;
     const std::int64_t products = all * tall * output[3] * weights_[0].steps() * 4 * shape_[0] / shares;
     parallel_claims(shares, 1 + products_of_a_thread() / products, [&](const auto& claim) {
+        std::int64_t begin = 0, end = 0;
+        if (!claim(begin, end)) return;
         Band band(*this, input, output, tall, prepared.input_zero);
         const Tiles tiles(prepared.tiles);
         Buffer<std::uint8_t> room;
         if (prepared.tiles) room = Buffer<std::uint8_t>(std::max(2 * tile_rows, prepared.gathered) * prepared.gathered_step + tile_bytes);
-        const auto pass = [&](std::int64_t begin, std::int64_t end, std::int64_t from, std::int64_t to) {
-            for (std::int64_t at = begin; at < end; at += band.rows()) {
+        const auto pass = [&](std::int64_t at, std::int64_t last, std::int64_t from, std::int64_t to) {
+            for (; at < last; at += band.rows()) {
                 const std::int64_t rows = output[2] / tall, n = at / rows, first = at % rows;
-                band.read(x + n * input[1] * input[2] * input[3], first, std::min(rows - first, end - at));
+                band.read(x + n * input[1] * input[2] * input[3], first, std::min(rows - first, last - at));
                 write(prepared, band.plane(), from, to, room.data(), at, out, sum, added);
             }
         };
-        for (std::int64_t begin = 0, end = 0; claim(begin, end);)
-            if (by_panels)
-                pass(0, all, begin, end);
-            else
-                for (std::int64_t next; begin < end; begin = next) {
+        do {
+            for (std::int64_t next; begin < end; begin = next)
+                if (by_panels) {
+                    const std::int64_t panel = begin / pieces, piece = begin % pieces, whole = piece ? 0 : (end - begin) / pieces;
+                    next = whole ? begin + whole * pieces : std::min(end, (panel + 1) * pieces);
+                    const std::int64_t last = whole ? pieces : next - panel * pieces;
+                    pass(piece * all / pieces, last * all / pieces, panel, panel + std::max<std::int64_t>(1, whole));
+                } else {
                     const std::int64_t part = begin / all;
                     next = std::min(end, (part + 1) * all);
                     pass(begin - part * all, next - part * all, part * count / parts, (part + 1) * count / parts);
                 }
+        } while (claim(begin, end));
     });
 }
 
@@ -239,12 +246,24 @@ void PackedQuantizedConv2d::write(const Prepared& prepared, const QuantizedPlane
                                   std::uint8_t* room, std::int64_t at, std::uint8_t* out, const CodesSum* sum, const std::uint8_t* added) const {
     const auto& panels = prepared.panels;
     const bool pool = prepared.pool;
-    const std::int64_t outputs = plane.height * plane.width, results = pool ? outputs / 4 : outputs;
-    const std::int64_t beside = at * (pool ? plane.width / 2 : plane.width) * shape_[0];
+    const std::int64_t outputs = plane.height * plane.width, channels = shape_[0];
+    const std::int64_t beside = at * (pool ? plane.width / 2 : plane.width) * channels;
     std::uint8_t* const here = out + beside;
-    if (prepared.tiles) by_tiles(plane, prepared, from, to, room, here);
+    const std::int64_t low = panels[static_cast<std::size_t>(from)].first;
+    const std::int64_t high = to < static_cast<std::int64_t>(panels.size()) ? panels[static_cast<std::size_t>(to)].first : channels;
+    // While the codes are in a fast cache: all of some results, or a range of the channels of each.
+    const auto add = [&](std::int64_t begin, std::int64_t end) {
+        const std::int64_t run = high - low == channels ? (end - begin) * channels : high - low;
+        for (std::int64_t i = begin * channels + low; sum && i < end * channels; i += std::max(run, channels))
+            sum_codes(here + i, added + beside + i, *sum, run, here + i);
+    };
+    if (prepared.tiles) {
+        by_tiles(plane, prepared, from, to, room, here);
+        return add(0, outputs);
+    }
     const std::int64_t most = pool ? outputs : outputs_together(plane);
-    for (std::int64_t begin = 0; begin < outputs && !prepared.tiles; begin += most)
+    for (std::int64_t begin = 0; begin < outputs; begin += most) {
+        const std::int64_t end = std::min(begin + most, outputs);
         for (std::int64_t p = from; p < to; ++p) {
             const QuantizedPanel& panel = panels[static_cast<std::size_t>(p)];
             QuantizedPlane read = plane;
@@ -252,17 +271,10 @@ void PackedQuantizedConv2d::write(const Prepared& prepared, const QuantizedPlane
             if (pool)
                 LEAF_VNNI(quantized_pooled)(read, panel, here + panel.first);
             else
-                LEAF_VNNI(quantized_outputs)(read, panel, begin, std::min(begin + most, outputs), {here + panel.first, nullptr, nullptr, nullptr});
+                LEAF_VNNI(quantized_outputs)(read, panel, begin, end, {here + panel.first, nullptr, nullptr, nullptr});
         }
-    if (!sum || from == to) return;
-    // Now, while the codes are in a fast cache: all of some rows, or a range of the channels of each pixel.
-    const std::int64_t low = panels[static_cast<std::size_t>(from)].first;
-    const std::int64_t high = to < static_cast<std::int64_t>(panels.size()) ? panels[static_cast<std::size_t>(to)].first : shape_[0];
-    if (high - low == shape_[0])
-        sum_codes(here, added + beside, *sum, results * shape_[0], here);
-    else
-        for (std::int64_t i = low; i < results * shape_[0]; i += shape_[0])
-            sum_codes(here + i, added + beside + i, *sum, high - low, here + i);
+        add(pool ? begin / 4 : begin, pool ? end / 4 : end);
+    }
 }
 
 void PackedQuantizedConv2d::by_tiles(const QuantizedPlane& plane, const Prepared& prepared, std::int64_t from, std::int64_t to,

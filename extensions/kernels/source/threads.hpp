@@ -15,6 +15,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "workers.hpp"
+
 namespace workbench {
 
 int thread_count();
@@ -81,6 +83,26 @@ class KernelScope {
     GilRelease release_;
 };
 
+// Gives out ranges of [0, total) as they are asked for: large ones first, and small ones at the end, so that all threads end
+// together, however fast each of them is just then.
+class Claims {
+   public:
+    Claims(std::int64_t total, std::int64_t grain, std::int64_t workers) : total_(total), grain_(grain), workers_(workers) {}
+    // The next range, or false where there are none.
+    bool operator()(std::int64_t& begin, std::int64_t& end) const {
+        begin = given_.load(std::memory_order_relaxed);
+        do {
+            if (begin >= total_) return false;
+            end = workers_ == 1 ? total_ : std::min(total_, begin + std::max(grain_, (total_ - begin) / (2 * workers_)));
+        } while (!given_.compare_exchange_weak(begin, end, std::memory_order_relaxed));
+        return true;
+    }
+
+   private:
+    const std::int64_t total_, grain_, workers_;
+    mutable std::atomic<std::int64_t> given_{0};
+};
+
 // Calls body(begin, end) on disjoint ranges that cover [0, total). A range is never shorter than `grain`, so that small
 // work stays on the calling thread.
 template <typename Body>
@@ -88,6 +110,14 @@ void parallel_for(std::int64_t total, std::int64_t grain, Body&& body) {
     if (total <= 0) return;
     const std::int64_t most = std::max<std::int64_t>(1, total / std::max<std::int64_t>(1, grain));
     const int workers = static_cast<int>(std::min<std::int64_t>(thread_count(), most));
+    if (OwnWorkers::at_work() || (workers == 1 && OwnWorkers::wanted())) return body(std::int64_t{0}, total);
+    if (OwnWorkers::wanted()) {
+        const Claims claim(total, std::max<std::int64_t>(1, grain), workers);
+        work_together(workers, [&] {
+            for (std::int64_t begin = 0, end = 0; claim(begin, end);) body(begin, end);
+        });
+        return;
+    }
 #ifdef WORKBENCH_SANITIZE_thread
     // libgomp is not instrumented: ThreadSanitizer does not see that its threads wait for each other.
     thread_local bool inside = false;
@@ -123,21 +153,14 @@ inline std::int64_t part_count(std::int64_t total, std::int64_t grain) {
     return std::min<std::int64_t>(thread_count(), std::max<std::int64_t>(1, total / std::max<std::int64_t>(1, grain)));
 }
 
-// Calls body(claim) in each thread that takes part. claim(begin, end) gives it the next range of [0, total), until there are none:
-// large ones first, and small ones at the end, so that all threads end together, however fast each of them is just then.
+// Calls body(claim) in each thread that takes part; claim(begin, end) gives it the next range of [0, total), as `Claims` do.
 template <typename Body>
 void parallel_claims(std::int64_t total, std::int64_t grain, Body&& body) {
     const std::int64_t workers = part_count(total, grain);
-    std::atomic<std::int64_t> given{0};
-    const auto claim = [&](std::int64_t& begin, std::int64_t& end) {
-        begin = given.load(std::memory_order_relaxed);
-        do {
-            if (begin >= total) return false;
-            end = workers == 1 ? total : begin + std::max<std::int64_t>(1, (total - begin) / (2 * workers));
-        } while (!given.compare_exchange_weak(begin, end, std::memory_order_relaxed));
-        return true;
-    };
-    parallel_for(workers, 1, [&](std::int64_t, std::int64_t) { body(claim); });
+    const Claims claim(total, 1, workers);
+    const auto work = [&] { body(claim); };
+    if (OwnWorkers::wanted() && !OwnWorkers::at_work() && workers > 1) return work_together(static_cast<int>(workers), work);
+    parallel_for(workers, 1, [&](std::int64_t, std::int64_t) { work(); });
 }
 
 // The same whatever the number of threads is, so that sums by part come out alike to the last bit. A part costs a few rows

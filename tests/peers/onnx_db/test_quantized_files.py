@@ -134,6 +134,7 @@ def normalised(model: Any, x: Any) -> Any:
     return model.eval()
 
 
+# Images of 96 end in planes of nine codes, whose means are no halves.
 CASES = {
     "digits by layers": (wb.models.DigitsNet, (8, 1, 28, 28), by_layers, {"QLinearConv": 2, "QGemm": 2}),
     "digits as a graph": (wb.models.DigitsNet, (8, 1, 28, 28), in_graph_mode, {"QLinearConv": 2, "QGemm": 2}),
@@ -141,15 +142,15 @@ CASES = {
         wb.models.DigitsNet, (8, 1, 28, 28), after_training, {"QLinearConv": 2, "QGemm": 2},
     ),
     "resnet18": (
-        lambda: wb.models.resnet18(10), (4, 3, 64, 64), in_graph_mode,
+        lambda: wb.models.resnet18(10), (2, 3, 96, 96), in_graph_mode,
         {"QLinearConv": 20, "QLinearAdd": 8, "QLinearGlobalAveragePool": 1, "QGemm": 1},
     ),
     "resnet50": (
-        wb.models.resnet50, (2, 3, 64, 64), in_graph_mode,
+        wb.models.resnet50, (1, 3, 96, 96), in_graph_mode,
         {"QLinearConv": 53, "QLinearAdd": 16, "QLinearGlobalAveragePool": 1, "QGemm": 1},
     ),
     "mobilenet_v2": (
-        lambda: wb.models.mobilenet_v2(10, width=0.35), (4, 3, 64, 64), in_graph_mode,
+        lambda: wb.models.mobilenet_v2(10, width=0.35), (2, 3, 96, 96), in_graph_mode,
         {"QLinearConv": 52, "QLinearAdd": 10, "QLinearGlobalAveragePool": 1, "QGemm": 1},
     ),
 }  # fmt: skip

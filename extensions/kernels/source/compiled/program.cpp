@@ -338,6 +338,7 @@ void Program::finish(const std::vector<int>& results, const std::vector<bool>& a
         Space& space = spaces_[static_cast<std::size_t>(at(results_[i]).space)];
         space.where = Space::Where::output, space.number = static_cast<int>(i);
     }
+    only_loops_ = std::all_of(steps_.begin(), steps_.end(), [](const Step& step) { return static_cast<bool>(step.loop); });
     plan();
     arenas_->fit(arena_);
     turned_.clear();
@@ -508,6 +509,8 @@ std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object
             if (relied_on && unseen[i] && !all_within(of, held.back(), count_of(sizes), usual_values)) return std::nullopt;
         }
         const CloseCalls close(products_of_codes_);
+        // Beside oneDNN's threads, which wait awake, others would get no processor.
+        const OwnWorkers own(products_of_codes_ && only_loops_);
         auto frame = take_frame();
         // Slots that lie in what this run is given, and in what it gives.
         for (std::size_t i = 0; i < slots_.size(); ++i) {

@@ -333,6 +333,7 @@ class Program {
     std::vector<int> inputs_, results_;
     std::map<std::pair<int, std::string>, int> turned_;
     bool finished_ = false;
+    bool only_loops_ = false;  // of our own, none of oneDNN's primitives
     std::int64_t products_of_codes_ = 0;  // of a run, all together
     std::size_t arena_ = 0, unshared_ = 0;
     std::vector<std::unique_ptr<Frame>> frames_;  // that no thread runs in

@@ -41,18 +41,32 @@ int Program::add_codes(int like, const Dims& sizes, Storage type) {
 
 int Program::quantize(int x, const Grading& grading, Storage type) {
     if (!fills_memory(x)) x = plain(x);
-    const std::int64_t count = count_of(shape(x));
-    const int made = add_codes(x, shape(x), type);
-    add_loop("quantize own", {x, made}, workers_for(8 * count), [=](void* const* places) {
+    const Dims sizes = shape(x);
+    // Images as they are read from files become what layers read at once.
+    const bool pixels = sizes.size() == 4 && sizes[1] > 1 && sizes[1] <= 4 && !at(x).layout.get_inner_nblks() &&
+                        Dims(at(x).layout.get_strides()) == row_major_strides(sizes);
+    const std::int64_t channels = pixels ? sizes[1] : 1, count = count_of(sizes) / channels, plane = pixels ? sizes[2] * sizes[3] : count;
+    const int made = pixels ? add_codes(-1, sizes, type) : add_codes(x, sizes, type);
+    add_loop("quantize own", {x, made}, workers_for(8 * count * channels), [=](void* const* places) {
         const float scale = static_cast<float>(grading.scale), inverse = 1.f / scale, zero = static_cast<float>(grading.zero);
         const float low = static_cast<float>(grading.low), high = static_cast<float>(grading.high);
-        const auto* from = static_cast<const float*>(places[0]);
-        parallel_for(count, bytes_of_a_thread, [&](std::int64_t begin, std::int64_t end) {
-            const Grid grid{&scale, &inverse, &zero, 0};
-            if (type == Storage::qint8)
-                LEAF_WIDE(quantize_signed)(from + begin, grid, end - begin, low, high, static_cast<std::int8_t*>(places[1]) + begin);
+        const Grid grid{&scale, &inverse, &zero, 0};
+        const auto run = [&](const float* from, std::int64_t many, auto* to, auto together, auto apart) {
+            if (pixels)
+                together(from, plane, channels, grid, many, low, high, to);
             else
-                LEAF_WIDE(quantize_unsigned)(from + begin, grid, end - begin, low, high, static_cast<std::uint8_t*>(places[1]) + begin);
+                apart(from, grid, many, low, high, to);
+        };
+        parallel_for(count, bytes_of_a_thread / channels, [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t at = begin, next; at < end; at = next) {
+                const std::int64_t image = at / plane;
+                next = std::min(end, (image + 1) * plane);
+                const float* from = static_cast<const float*>(places[0]) + at + image * (channels - 1) * plane;
+                if (type == Storage::qint8)
+                    run(from, next - at, static_cast<std::int8_t*>(places[1]) + at * channels, LEAF_WIDE(quantize_signed_pixels), LEAF_WIDE(quantize_signed));
+                else
+                    run(from, next - at, static_cast<std::uint8_t*>(places[1]) + at * channels, LEAF_WIDE(quantize_unsigned_pixels), LEAF_WIDE(quantize_unsigned));
+            }
         });
     });
     return made;

@@ -32,6 +32,36 @@ static void quantize_signed(const float* x, const Grid& grid, std::int64_t count
     quantize_any(x, grid, count, low, high, out);
 }
 
+// Few channels, `plane` values apart, become the bytes of pixels: by words, of which each hides what the one before had too many.
+template <typename Code>
+static WORKBENCH_INLINE void quantize_any_pixels(const float* x, std::int64_t plane, std::int64_t channels, const Grid& grid,
+                                                 std::int64_t count, float low, float high, Code* out) {
+    constexpr std::int64_t together = 512;
+    Code codes[4][together] = {};
+    std::uint32_t words[together];
+    for (std::int64_t first = 0; first < count; first += together) {
+        const std::int64_t here = count - first < together ? count - first : together;
+        for (std::int64_t c = 0; c < channels; ++c) quantize_any(x + c * plane + first, grid, here, low, high, codes[c]);
+        for (std::int64_t i = 0; i < here; ++i) {
+            words[i] = 0;
+            for (int c = 0; c < 4; ++c) words[i] |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(codes[c][i])) << 8 * c;
+        }
+        Code* to = out + first * channels;
+        for (std::int64_t i = 0; i + 1 < here; ++i, to += channels) __builtin_memcpy(to, words + i, 4);
+        __builtin_memcpy(to, words + here - 1, static_cast<std::size_t>(channels));
+    }
+}
+
+static void quantize_unsigned_pixels(const float* x, std::int64_t plane, std::int64_t channels, const Grid& grid,
+                                     std::int64_t count, float low, float high, std::uint8_t* out) {
+    quantize_any_pixels(x, plane, channels, grid, count, low, high, out);
+}
+
+static void quantize_signed_pixels(const float* x, std::int64_t plane, std::int64_t channels, const Grid& grid, std::int64_t count,
+                                   float low, float high, std::int8_t* out) {
+    quantize_any_pixels(x, plane, channels, grid, count, low, high, out);
+}
+
 // (code - zero) * scale
 template <typename Code>
 static WORKBENCH_INLINE void dequantize_any(const Code* codes, const Grid& grid, std::int64_t count, float* out) {
