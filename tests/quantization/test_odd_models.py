@@ -74,11 +74,12 @@ def test_objects_that_may_have_codes_in_them_are_refused() -> None:
             return Packet(super().forward(x)["h"])
 
     model, x = Packing().eval(), wb.randn(16, 4)
+    words = "DeQuantStub takes tensors, and tuples, lists and dicts of them, and got a Packet"
     for made in (model, q.QuantWrapper(model)):
-        integer = q.quantize(made, [x])
-        with pytest.raises(
-            wb.QuantizationError, match="DeQuantStub takes tensors, and tuples, lists and dicts of them, and got a P"
-        ):  # fmt: skip
+        with pytest.raises(wb.QuantizationError, match=words):
+            q.quantize(made, [x])
+        integer = q.quantize(made, lambda prepared: prepared(x))
+        with pytest.raises(wb.QuantizationError, match=words):
             integer(x)
 
 

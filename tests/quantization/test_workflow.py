@@ -384,3 +384,56 @@ def test_a_layer_that_gives_nothing_is_joined_with_its_rectifier_too() -> None:
     model[0].bias.data.fill_(-1.0)
     assert type(q.quantize(model, [wb.ones(8, 4)]).module[0]).__name__ == "LinearReLU"
     assert q.sqnr(wb.zeros(3), wb.zeros(3)) == float("inf")
+
+
+class Recurrent(wb.nn.Module):
+    def __init__(self, ahead: Any, behind: Any) -> None:
+        super().__init__()
+        self.ahead, self.behind = ahead(4, 4), behind(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        return self.behind(self.ahead(x)[0])[0]
+
+
+class Stubbed(wb.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm, self.gru = wb.nn.LSTM(4, 4), wb.nn.GRU(4, 4)
+        self.quant, self.dequant = q.QuantStub(), q.DeQuantStub()
+
+    def forward(self, x: Any) -> Any:
+        return self.gru(self.dequant(self.lstm(self.quant(x))[0]))[0]
+
+
+class Added(wb.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = wb.nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        return self.fc(x) + x
+
+
+REFUSED = "GRU computes with numbers, and was given codes, quint8: call"
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (lambda: Recurrent(wb.nn.LSTM, wb.nn.GRU), REFUSED),
+        (lambda: Recurrent(wb.nn.GRU, wb.nn.LSTM), REFUSED),
+        (Added, "add is not defined for quantized tensors"),
+    ],
+    ids=["LSTM before GRU", "GRU before LSTM", "sum"],
+)
+def test_what_takes_no_codes_is_told_by_quantize_itself(model: Any, words: str) -> None:
+    x = wb.rand(3, 2, 4)
+    with pytest.raises(wb.DTypeError, match=words) as told:
+        q.quantize(model(), [x, x])
+    assert "quantize called the integer form of the model once, with its first batch" in told.value.__notes__
+
+
+def test_a_layer_between_stubs_of_its_own_is_taken() -> None:
+    model, x = Stubbed(), wb.rand(3, 2, 4)
+    assert q.quantize(model, [x])(x).shape == (3, 2, 4)
+    assert q.quantize(model, lambda prepared: prepared(x))(x).shape == (3, 2, 4)

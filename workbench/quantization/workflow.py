@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from workbench.base.errors import QuantizationError
+from workbench.base.errors import DTypeError, QuantizationError
 from workbench.core import dispatch
 from workbench.core.value import Value
 from workbench.nn import Module
@@ -38,6 +38,8 @@ def quantize(
     before). A batch held out as `evaluate` lets live views show what ranges do to the whole model. The observers stay
     at hand as ``calibration`` of the result.
 
+    The integer form is called once with the first batch, so that what takes no codes refuses them here, in words.
+
     >>> import workbench as wb
     >>> model = wb.nn.Sequential(wb.nn.Linear(4, 3), wb.nn.ReLU())
     >>> integer = quantize(model, [wb.rand(8, 4)])
@@ -61,9 +63,21 @@ def quantize(
             for batch in itertools.islice(given, batches):
                 prepared(_inputs(batch))
     converted = convert(prepared)
+    if not callable(data):
+        _require_codes_taken(converted, _inputs(first))
     # Past the registry: a calibration is no part of the model.
     object.__setattr__(converted, "calibration", calibration)
     return converted
+
+
+def _require_codes_taken(converted: Any, inputs: Any) -> None:
+    """Call an integer form, whose parts refuse codes that they do not take: nobody knows what is called before."""
+    try:
+        with dispatch.no_grad():
+            converted(inputs.clone())
+    except (DTypeError, QuantizationError) as error:
+        error.add_note("quantize called the integer form of the model once, with its first batch")
+        raise
 
 
 def default_eval_fn(model: Module, calib_data: Iterable[Any]) -> None:
