@@ -231,6 +231,8 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         # Chosen from two, so that batch dims and the place on the tape come from A.
         everywhere = new(np.ones((1, 1), bool))
         return named(ops.where(everywhere, identity(shape(A)[-1], A), power), names)
+    if n == 1:
+        return named(ops.clone(power), names)
     if n < 0:
         power, n = inv(power), -n
         names = (*names[:-2], names[-1], names[-2])

@@ -168,7 +168,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             # A choice of entries: its gradient adds what comes from each copy. An op, as in a graph the size may be
             # another.
             result = ops.pick(result, made(PLACES, size, before, after, **way), dims=(dim,))
-    return result
+    # As with a constant: who writes into the result does not write into the input.
+    return ops.clone(input) if result is input else result
 
 
 def _check_border(dims: Dims, dim: int, before: int, after: int, mode: str) -> None:

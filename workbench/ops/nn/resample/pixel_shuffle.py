@@ -29,6 +29,14 @@ def _named(value: Any, dims: Dims) -> Tensor:
     return ops.rename(value, names=dims.names) if any(dims.names) else value
 
 
+def _moved(x: Any, apart: tuple[Any, ...], order: tuple[int, ...], sizes: tuple[Any, ...]) -> Any:
+    """Return `x`, seen in the sizes `apart`, with its dims in another order and then in `sizes`, in new memory."""
+    kept = [at for at in order if not (isinstance(apart[at], int) and apart[at] == 1)]
+    # Where nothing changes places all of it would be views, and who writes into the result would write into `x`.
+    given = ops.clone(x) if kept == sorted(kept) else x
+    return ops.reshape(ops.permute(ops.reshape(given, sizes=apart), dim=order), sizes=sizes)
+
+
 def _factor(factor: int, what: str, op: str) -> int:
     if factor < 1:
         raise DimensionError(f"{op} expects a positive {what}, but got {factor}.", op=op)
@@ -56,10 +64,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             operands=(dims.operand("input", [len(batch)]),),
         )
     k, out = len(batch), channels // (r * r)
-    apart = ops.reshape(x, sizes=(*batch, out, r, r, height, width))
     # From C, r, r, H, W to C, H, r, W, r.
-    moved = ops.permute(apart, dim=(*range(k), k, k + 3, k + 1, k + 4, k + 2))
-    return _named(ops.reshape(moved, sizes=(*batch, out, height * r, width * r)), dims)
+    order = (*range(k), k, k + 3, k + 1, k + 4, k + 2)
+    moved = _moved(x, (*batch, out, r, r, height, width), order, (*batch, out, height * r, width * r))
+    return _named(moved, dims)
 
 
 @offered("workbench", "nn.functional")
@@ -82,10 +90,10 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 operands=(dims.operand("input", [len(batch) + 1 + i]),),
             )
     k = len(batch)
-    apart = ops.reshape(x, sizes=(*batch, channels, height // r, r, width // r, r))
+    apart = (*batch, channels, height // r, r, width // r, r)
     # From C, H, r, W, r to C, r, r, H, W.
-    moved = ops.permute(apart, dim=(*range(k), k, k + 2, k + 4, k + 1, k + 3))
-    return _named(ops.reshape(moved, sizes=(*batch, channels * r * r, height // r, width // r)), dims)
+    order = (*range(k), k, k + 2, k + 4, k + 1, k + 3)
+    return _named(_moved(x, apart, order, (*batch, channels * r * r, height // r, width // r)), dims)
 
 
 @offered("workbench", "nn.functional")
@@ -106,6 +114,5 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             op="channel_shuffle",
             operands=(dims.operand("input", [1]),),
         )
-    apart = ops.reshape(x, sizes=(batch, groups, channels // groups, *rest))
-    moved = ops.permute(apart, dim=(0, 2, 1, *range(3, len(rest) + 3)))
-    return _named(ops.reshape(moved, sizes=dims.sizes), dims)
+    apart = (batch, groups, channels // groups, *rest)
+    return _named(_moved(x, apart, (0, 2, 1, *range(3, len(rest) + 3)), tuple(dims.sizes)), dims)
