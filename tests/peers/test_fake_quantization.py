@@ -160,3 +160,47 @@ def test_refusals_of_both() -> None:
             act(torch, torch.tensor(x))
         with pytest.raises((wb.QuantizationError, wb.DimensionError)):
             act(wb, wb.from_numpy(x))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("calls", [2, 3])
+def test_a_layer_that_is_called_again_moves_its_range_by_each_call(calls: int) -> None:
+    """By layers nobody knows how often one will be called: each call moves the average, and the first one sets it."""
+    random = np.random.default_rng(calls)
+    weight, bias = (random.standard_normal(size).astype(np.float32) for size in ((4, 4), (4,)))
+    batches = [random.standard_normal((8, 4)).astype(np.float32) for _ in range(4)]
+    found: list[Any] = []
+    for t in (torch, wb):
+        nn, a = t.nn, t.ao.quantization
+
+        class Again(nn.Module):  # type: ignore[misc,name-defined]
+            def __init__(self, a: Any = a, nn: Any = nn) -> None:
+                super().__init__()
+                self.quant, self.fc, self.dequant = a.QuantStub(), nn.Linear(4, 4), a.DeQuantStub()
+
+            def forward(self, x: Any) -> Any:
+                x = self.quant(x)
+                for _ in range(calls):
+                    x = self.fc(x)
+                return self.dequant(x)
+
+        model = Again()
+        with t.no_grad():
+            model.fc.weight.copy_(t.tensor(2 * weight))
+            model.fc.bias.copy_(t.tensor(bias))
+        eight = a.FakeQuantize.with_args(
+            observer=a.MovingAverageMinMaxObserver, quant_min=0, quant_max=255, averaging_constant=0.1
+        )
+        model.qconfig = a.QConfig(eight, a.default_weight_fake_quant)
+        prepared = a.prepare_qat(model.train())
+        trained = [prepared(t.tensor(x)).detach().numpy() for x in batches]
+        scale, zero = (float(one) for one in prepared.fc.activation_post_process.calculate_qparams())
+        integer = a.convert(prepared.eval())
+        found.append((trained, scale, zero, integer(t.tensor(batches[0])).detach().numpy()))
+    theirs, ours = found
+    assert ours[1] == pytest.approx(theirs[1], rel=1e-6) and ours[2] == theirs[2]
+    for one, other in zip((*ours[0], ours[3]), (*theirs[0], theirs[3]), strict=True):
+        # At most a code apart, where a result meets a half.
+        np.testing.assert_allclose(one, other, atol=1.01 * theirs[1])
+        assert (np.abs(one - other) > theirs[1] / 2).mean() < 0.05
