@@ -387,3 +387,20 @@ def test_a_weight_that_is_folded_and_rounded_in_training_is_written() -> None:
     found, wanted = wb.onnx.load(io.BytesIO(data))(x).detach(), prepared(x).detach()
     # Sums in another order are rounded to the code beside at times.
     assert quantization.sqnr(wanted, found) > 40
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_softmax_over_one_value_is_no_softmax_in_a_file(count: int) -> None:
+    """ONNX Runtime gives 0 for it where codes stand around it."""
+    model = nn.Sequential(nn.Linear(2, count), nn.Softmax(-1)).eval()
+    x = wb.tensor([[1.0, 2.0], [float("inf"), 3.0], [-1.0, float("nan")]])
+    data = saved(model, x)
+    assert ("Softmax" in operators(data)) is (count > 1)
+    np.testing.assert_allclose(wb.onnx.load(data)(x).detach().numpy(), model(x).detach().numpy(), rtol=1e-6)
+    # A size that differs from call to call may be another.
+    assert "Softmax" in operators(saved(nn.Softmax(-1), wb.ones(3, count)))
+
+
+def test_a_softmax_of_a_number_is_1_in_a_file() -> None:
+    data = saved(nn.Softmax(-1), wb.tensor(3.0))
+    assert "Softmax" not in operators(data) and wb.onnx.load(data)(wb.tensor(5.0)).item() == 1.0

@@ -288,3 +288,24 @@ def test_functions_of_codes_keep_their_answers(tmp_path):
     for one in (written.answers, *written.again(x)):
         assert np.abs(one - first(model(x))).max() <= 1.001 * step
     assert {"QLinearSigmoid", "QLinearConcat", "QLinearAveragePool", "QLinearMul"} <= set(written.kernels)
+
+
+class Alone(wb.nn.Module):
+    """A softmax over one value, which is 1, between layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ahead, self.behind = wb.nn.Linear(4, 1), wb.nn.Linear(1, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.behind(functional.softmax(self.ahead(x), -1))
+
+
+def test_a_softmax_of_codes_over_one_value_is_1(tmp_path):
+    wb.manual_seed(0)
+    model, x = Alone().eval(), wb.randn(5, 4)
+    model.behind.weight.data.fill_(2.0)
+    integer = in_graph_mode(model, x)
+    written = Written(integer, x, tmp_path)
+    np.testing.assert_array_equal(written.answers, integer(x).numpy())
+    np.testing.assert_array_equal(written.again(x)[1], integer(x).numpy())

@@ -148,6 +148,12 @@ def _glu(call: Any) -> Any:
 @written("softmax", "log_softmax")
 def _softmax(call: Any) -> Any:
     operator = "Softmax" if call.op.name == "softmax" else "LogSoftmax"
+    size = call.sizes(0)[call.params["dim"]] if call.rank(0) else 1
+    # A size that is not known yet is no int.
+    if operator == "Softmax" and type(size) is int and size == 1:
+        # It is 1 over one value, and NaN where that is not finite; ONNX Runtime gives the code of 0 for codes there.
+        nothing = call("Mul", call.x(0), call.number_like(0.0))
+        return call("Add", nothing, call.number_like(1.0))
     if call.rank(0) == 0:
         return call.reshape(call(operator, call.reshape(call.x(0), [1]), axis=0), [])
     return call(operator, call.x(0), axis=call.params["dim"])
