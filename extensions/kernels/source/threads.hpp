@@ -110,10 +110,11 @@ void parallel_for(std::int64_t total, std::int64_t grain, Body&& body) {
     if (total <= 0) return;
     const std::int64_t most = std::max<std::int64_t>(1, total / std::max<std::int64_t>(1, grain));
     const int workers = static_cast<int>(std::min<std::int64_t>(thread_count(), most));
-    if (OwnWorkers::at_work() || (workers == 1 && OwnWorkers::wanted())) return body(std::int64_t{0}, total);
-    if (OwnWorkers::wanted()) {
+    Crew* const crew = Crew::own();
+    if (Crew::at_work() || (crew && workers == 1)) return body(std::int64_t{0}, total);
+    if (crew) {
         const Claims claim(total, std::max<std::int64_t>(1, grain), workers);
-        work_together(workers, [&] {
+        crew->work_together(workers, [&] {
             for (std::int64_t begin = 0, end = 0; claim(begin, end);) body(begin, end);
         });
         return;
@@ -159,7 +160,7 @@ void parallel_claims(std::int64_t total, std::int64_t grain, Body&& body) {
     const std::int64_t workers = part_count(total, grain);
     const Claims claim(total, 1, workers);
     const auto work = [&] { body(claim); };
-    if (OwnWorkers::wanted() && !OwnWorkers::at_work() && workers > 1) return work_together(static_cast<int>(workers), work);
+    if (Crew::own() && !Crew::at_work() && workers > 1) return Crew::own()->work_together(static_cast<int>(workers), work);
     parallel_for(workers, 1, [&](std::int64_t, std::int64_t) { work(); });
 }
 

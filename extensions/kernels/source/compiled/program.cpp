@@ -473,6 +473,29 @@ Dims Program::given_strides(int x) const {
     return at(x).single ? Dims{} : Dims(at(x).layout.get_strides());
 }
 
+// Step by step, with slots at the places that are given; false where a step met values beyond those it is for.
+bool Program::walk(Frame& frame, const std::vector<void*>& given) const {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+        const Step& step = steps_[i];
+        use_threads(step.threads);
+        if (!step.loop) {
+            dnnl::error::wrap_c_api(dnnl_primitive_execute(step.primitive.get(), stream().get(), static_cast<int>(frame.arguments[i].size()),
+                                                           frame.arguments[i].data()),
+                                    "could not run a step of a compiled program");
+            continue;
+        }
+        auto& pointers = frame.pointers[i];
+        for (std::size_t j = 0; j < pointers.size(); ++j)
+            if (void* place = given[static_cast<std::size_t>(step.arguments[j].second)]) pointers[j] = place;
+        try {
+            step.loop(pointers.data());
+        } catch (const OutOfRange&) {
+            return false;
+        }
+    }
+    return true;
+}
+
 std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object>& inputs, const std::vector<std::size_t>& seen) {
     if (!finished_) refuse("a program runs after it is finished");
     if (inputs.size() != inputs_.size())
@@ -509,8 +532,6 @@ std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object
             if (relied_on && unseen[i] && !all_within(of, held.back(), count_of(sizes), usual_values)) return std::nullopt;
         }
         const CloseCalls close(products_of_codes_);
-        // Beside oneDNN's threads, which wait awake, others would get no processor.
-        const OwnWorkers own(products_of_codes_ && only_loops_);
         auto frame = take_frame();
         // Slots that lie in what this run is given, and in what it gives.
         for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -520,28 +541,16 @@ std::optional<std::vector<nb::object>> Program::run(const std::vector<nb::object
             if (space.where == Space::Where::output) given[i] = outputs[number].data();
             if (given[i]) frame->memories[i].set_data_handle(given[i]);
         }
-        for (std::size_t i = 0; i < steps_.size(); ++i) {
-            const Step& step = steps_[i];
-            use_threads(step.threads);
-            if (!step.loop) {
-                dnnl::error::wrap_c_api(dnnl_primitive_execute(step.primitive.get(), stream().get(),
-                                                               static_cast<int>(frame->arguments[i].size()),
-                                                               frame->arguments[i].data()),
-                                        "could not run a step of a compiled program");
-                continue;
-            }
-            auto& pointers = frame->pointers[i];
-            for (std::size_t j = 0; j < pointers.size(); ++j)
-                if (void* place = given[static_cast<std::size_t>(step.arguments[j].second)]) pointers[j] = place;
-            try {
-                step.loop(pointers.data());
-            } catch (const OutOfRange&) {
-                give_frame(std::move(frame));
-                return std::nullopt;
-            }
-        }
+        bool within = true;
+        const auto walked = [&] { within = walk(*frame, given); };
+        // What calls oneDNN leaves the threads to it.
+        if (products_of_codes_ && only_loops_)
+            Crew::with(thread_count(), walked);
+        else
+            walked();
         stream().wait();
         give_frame(std::move(frame));
+        if (!within) return std::nullopt;
     }
     std::vector<nb::object> results;
     for (std::size_t i = 0; i < results_.size(); ++i)

@@ -324,6 +324,7 @@ class Program {
     std::unique_ptr<Frame> frame() const;
     void bind(Frame& frame) const;
     std::unique_ptr<Frame> take_frame();
+    bool walk(Frame& frame, const std::vector<void*>& given) const;
     void give_frame(std::unique_ptr<Frame> frame);
 
     std::shared_ptr<Store> store_;

@@ -1,4 +1,4 @@
-"""Programs on codes share loops out among threads of our own: of any number, for several callers, beside forks."""
+"""Programs on codes call their threads together once: any number of them, for several callers, beside forks."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _PROGRAM = """
 import os, signal, sys, time, warnings
 warnings.simplefilter("ignore")
 import workbench as wb
-from tests.kernels.test_own_workers import answers, network
+from tests.kernels.test_crews import answers, network
 wb.set_num_threads(3)
 model, x = network()
 compiled = wb.compile(model)
