@@ -10,8 +10,13 @@ from typing import Any
 from workbench.base.dtypes import DType
 from workbench.base.quantized_array import QScheme
 from workbench.fx import GraphModule
-from workbench.quantization.fake_quantize import FakeQuantize, FusedMovingAvgObsFakeQuantize
+from workbench.quantization.fake_quantize import (
+    FakeQuantize,
+    FusedMovingAvgObsFakeQuantize,
+    ObservingFakeQuantize,
+)
 from workbench.quantization.layer_observers import quantizable
+from workbench.quantization.learnable_fake_quantize import LearnableFakeQuantize
 from workbench.quantization.mappings import OBSERVED
 from workbench.quantization.observer_base import ObserverBase, PartialObserver
 from workbench.quantization.observer_settings import factory_of, settings_of
@@ -26,7 +31,7 @@ def code_of(model: Any, observers: Mapping[str, ObserverBase], chosen: Iterable[
     A `QConfigMapping` says all of it for a model of layers. Of a graph it says what was `chosen` of layers, on top of
     the one by which it was prepared; what functions have is set by name afterwards.
     """
-    fakes = {id(one.observer): one for one in model.modules() if isinstance(one, FakeQuantize)}
+    fakes = {id(one.observer): one for one in model.modules() if isinstance(one, ObservingFakeQuantize)}
     written = _Written(fakes)
     if isinstance(model, GraphModule):
         lines = _of_graph(written, model, observers, set(chosen))
@@ -44,7 +49,7 @@ def code_of(model: Any, observers: Mapping[str, ObserverBase], chosen: Iterable[
 class _Written:
     """Writes factories of observers, and notes which names they need."""
 
-    def __init__(self, fakes: Mapping[int, FakeQuantize]) -> None:
+    def __init__(self, fakes: Mapping[int, ObservingFakeQuantize]) -> None:
         self.fakes = fakes
         self.names: set[str] = set()
         self.own: set[str] = set()
@@ -59,15 +64,18 @@ class _Written:
         fake = self.fakes.get(id(observer))
         if fake is None:
             return self.factory(made)
-        # Only a moving average goes with the fused one, whatever was there first.
-        fused = isinstance(fake, FusedMovingAvgObsFakeQuantize) and "MovingAverage" in type(observer).__name__
         settings = {"observer": type(observer), **made.settings}
-        if fused:
-            # It has limits of its own unless others are given.
+        # Some have limits of their own unless others are given.
+        if isinstance(fake, LearnableFakeQuantize):
+            limits = {"quant_min": observer.quant_min, "quant_max": observer.quant_max}
+            return self.factory(
+                PartialObserver(LearnableFakeQuantize, {**settings, **limits, **_learning(fake)})
+            )
+        # Only a moving average goes with the fused one, whatever was there first.
+        if isinstance(fake, FusedMovingAvgObsFakeQuantize) and "MovingAverage" in type(observer).__name__:
             settings = {"quant_min": None, "quant_max": None, **settings}
-        return self.factory(
-            PartialObserver(FusedMovingAvgObsFakeQuantize if fused else FakeQuantize, settings)
-        )
+            return self.factory(PartialObserver(FusedMovingAvgObsFakeQuantize, settings))
+        return self.factory(PartialObserver(FakeQuantize, settings))
 
     def factory(self, made: PartialObserver) -> str:
         """Return a factory of a class of this room as code."""
@@ -90,6 +98,11 @@ class _Written:
         return lines + [
             f"# {name} is the program's own: import it, and give it its settings" for name in sorted(self.own)
         ]
+
+
+def _learning(fake: LearnableFakeQuantize) -> dict[str, Any]:
+    several = {"channel_len": fake.scale.shape[0]} if fake.qscheme.per_channel else {}
+    return {**several, **({"use_grad_scaling": True} if fake.use_grad_scaling else {})}
 
 
 def _of_layers(written: _Written, model: Any, observers: Mapping[str, ObserverBase]) -> list[str]:

@@ -29,6 +29,7 @@ __all__ = [
     "FakeQuantizeBase",
     "FixedQParamsFakeQuantize",
     "FusedMovingAvgObsFakeQuantize",
+    "ObservingFakeQuantize",
     "disable_fake_quant",
     "disable_observer",
     "enable_fake_quant",
@@ -101,7 +102,43 @@ class FakeQuantizeBase(Module):
         return self.enable_observer(False)
 
 
-class FakeQuantize(FakeQuantizeBase):
+class ObservingFakeQuantize(FakeQuantizeBase):
+    """Has an observer, which decides the range that values are rounded by, and that conversion goes by."""
+
+    activation_post_process: ObserverBase
+
+    @property
+    def observer(self) -> ObserverBase:
+        """What decides the range."""
+        return self.activation_post_process
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the codes."""
+        return self.activation_post_process.dtype
+
+    @property
+    def qscheme(self) -> QScheme:
+        """How ranges are mapped to codes."""
+        return self.activation_post_process.qscheme
+
+    @property
+    def quant_min(self) -> int:
+        """Least code."""
+        return self.activation_post_process.quant_min
+
+    @property
+    def quant_max(self) -> int:
+        """Greatest code."""
+        return self.activation_post_process.quant_max
+
+    @property
+    def ch_axis(self) -> int:
+        """The dim whose entries have a scale each, or -1."""
+        return getattr(self.activation_post_process, "ch_axis", -1)
+
+
+class FakeQuantize(ObservingFakeQuantize):
     """Observes values, then rounds them to what the codes of the observed range can stand for.
 
     y = (clamp(rne(x / s) + z, quant_min, quant_max) - z)·s. The gradient passes straight through where nothing is
@@ -141,36 +178,6 @@ class FakeQuantize(FakeQuantizeBase):
         self.register_buffer("scale", new(np.ones(1, np.float32)))
         between = watching.qscheme is QScheme.PER_CHANNEL_AFFINE_FLOAT_QPARAMS
         self.register_buffer("zero_point", new(np.zeros(1, np.float32 if between else np.int32)))
-
-    @property
-    def observer(self) -> ObserverBase:
-        """What decides the range."""
-        return self.activation_post_process
-
-    @property
-    def dtype(self) -> DType:
-        """Type of the codes."""
-        return self.observer.dtype
-
-    @property
-    def qscheme(self) -> QScheme:
-        """How ranges are mapped to codes."""
-        return self.observer.qscheme
-
-    @property
-    def quant_min(self) -> int:
-        """Least code."""
-        return self.observer.quant_min
-
-    @property
-    def quant_max(self) -> int:
-        """Greatest code."""
-        return self.observer.quant_max
-
-    @property
-    def ch_axis(self) -> int:
-        """The dim whose entries have a scale each, or -1."""
-        return getattr(self.observer, "ch_axis", -1)
 
     @property
     def is_per_channel(self) -> bool:

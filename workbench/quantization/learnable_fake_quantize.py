@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.dtypes import DType
 from workbench.base.errors import QuantizationError
-from workbench.base.quantized_array import QScheme
 from workbench.core.value import new
 from workbench.nn import Parameter
 from workbench.ops.quantized.learnable_fake_quantize import (
     fake_quantize_learnable_per_channel_affine,
     fake_quantize_learnable_per_tensor_affine,
 )
-from workbench.quantization.fake_quantize import FakeQuantizeBase
+from workbench.quantization.fake_quantize import ObservingFakeQuantize
 from workbench.quantization.observer import MovingAverageMinMaxObserver
 from workbench.quantization.observer_base import Array, ObserverBase
 from workbench.quantization.schemes import Scheme
@@ -26,7 +24,7 @@ from workbench.tensor import Tensor
 __all__ = ["LearnableFakeQuantize"]
 
 
-class LearnableFakeQuantize(FakeQuantizeBase):
+class LearnableFakeQuantize(ObservingFakeQuantize):
     """Rounds by a scale and a zero point that are parameters; an observer gives them their first values.
 
     At first they follow the observer (`enable_static_estimate`); `enable_param_learning` leaves them to the optimizer.
@@ -93,38 +91,14 @@ class LearnableFakeQuantize(FakeQuantizeBase):
 
     @property
     def observer(self) -> ObserverBase:
-        """What gives scale and zero point their first values."""
+        """What gives scale and zero point their first values, and has those that were learned in force."""
+        self._follow()
         return self.activation_post_process
 
     @property
     def scheme(self) -> Scheme:
         """How ranges become codes."""
-        return self.observer.scheme
-
-    @property
-    def dtype(self) -> DType:
-        """Type of the codes."""
-        return self.observer.dtype
-
-    @property
-    def qscheme(self) -> QScheme:
-        """How ranges are mapped to codes."""
-        return self.observer.qscheme
-
-    @property
-    def quant_min(self) -> int:
-        """Least code."""
-        return self.observer.quant_min
-
-    @property
-    def quant_max(self) -> int:
-        """Greatest code."""
-        return self.observer.quant_max
-
-    @property
-    def ch_axis(self) -> int:
-        """The dim whose entries have a scale each, or -1."""
-        return getattr(self.observer, "ch_axis", -1)
+        return self.activation_post_process.scheme
 
     # -------------------------------------------------------------------------------------- switches
 
@@ -164,14 +138,19 @@ class LearnableFakeQuantize(FakeQuantizeBase):
 
     def forward(self, x: Any) -> Any:
         """Observe [any dims] if that is on, and round if that is on."""
-        observer = self.observer
-        if self.static_enabled.payload[0]:
+        observer = self.activation_post_process
+        static = bool(self.static_enabled.payload[0])
+        if static:
+            observer.unlearn()
+        # The first values are looked at in any case: what has seen none is not converted.
+        if static or not observer.has_data:
             observer(x.detach())
-            if observer.has_data or observer.override is not None:
-                self._take(*observer.qparams())
+        if static:
+            self.take_range()
         if not self.fake_quant_enabled.payload[0]:
             return x
         self._keep_sensible()
+        self._follow()
         factor = (
             1.0 / math.sqrt(x.numel() * observer.quant_max) if self.use_grad_scaling and x.numel() else 1.0
         )
@@ -191,16 +170,16 @@ class LearnableFakeQuantize(FakeQuantizeBase):
         least = self.eps.payload[0]
         if bool(np.any(self.scale.payload < least)):
             self.scale.data = new(np.maximum(self.scale.payload, least))
-        if self.observer.qscheme.symmetric and bool(np.any(self.zero_point.payload)):
+        if self.qscheme.symmetric and bool(np.any(self.zero_point.payload)):
             self.zero_point.data = new(np.zeros_like(self.zero_point.payload))
 
     def qparams(self) -> tuple[Array, Array]:
         """Return scale (float32) and zero point (int64) as they were learned, one entry or one a channel."""
         self._keep_sensible()
-        limits = self.observer.quant_min, self.observer.quant_max
+        limits = self.quant_min, self.quant_max
         zero = np.clip(np.rint(self.zero_point.payload), *limits).astype(np.int64)
         scale = np.array(self.scale.payload)
-        return (scale, zero) if self.observer.qscheme.per_channel else (scale[0], zero[0])
+        return (scale, zero) if self.qscheme.per_channel else (scale[0], zero[0])
 
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:
         """Return scale and zero point as they were learned, as tensors."""
@@ -209,8 +188,22 @@ class LearnableFakeQuantize(FakeQuantizeBase):
 
     def set_range(self, low: float, high: float) -> None:
         """Set the range by hand: what is learned goes on from there."""
-        self.observer.set_range(low, high)
-        self._take(*self.observer.qparams())
+        self.activation_post_process.set_range(low, high)
+        self.take_range()
+
+    def take_range(self) -> None:
+        """Begin anew with the range that the observer has."""
+        if self.activation_post_process.has_data or self.activation_post_process.override is not None:
+            self._take(*self.activation_post_process.qparams())
+
+    def _follow(self) -> None:
+        """Put what was learned in force; first take a range that was set by hand meanwhile."""
+        observer = self.activation_post_process
+        if self.static_enabled.payload[0]:
+            return
+        if observer.override is not None and observer.learned is None:
+            self.take_range()
+        observer.learn(*self.qparams())
 
     def _take(self, scale: Array, zero_point: Array) -> None:
         self.scale.data = new(np.atleast_1d(scale).astype(np.float32))

@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.base.errors import QuantizationError
 from workbench.nn import Identity
-from workbench.quantization.fake_quantize import FakeQuantize
+from workbench.quantization.fake_quantize import ObservingFakeQuantize
 from workbench.quantization.intrinsic.modules import weighted_layer
 from workbench.quantization.plain_observers import Carrier
 from workbench.quantization.weight_observers import weight_observer
@@ -19,7 +19,7 @@ __all__ = [
 
 def range_of(watching: Any) -> Any:
     """Return the observer of a module that watches: itself, or that of a fake quantization."""
-    return watching.observer if isinstance(watching, FakeQuantize) else watching
+    return watching.observer if isinstance(watching, ObservingFakeQuantize) else watching
 
 
 def observer_of(module: Any, what: str = "activation_post_process") -> Any:

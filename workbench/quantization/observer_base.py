@@ -178,6 +178,7 @@ class ObserverBase(Module):
         self.names: tuple[str | None, ...] = ()
         """Names of the dims of what it saw last."""
         self._override: Range | None = None
+        self._learned: tuple[Array, Array] | None = None
         self._watcher: Watcher | None = None
         # Reentrant: subclasses hold it while they call what the base does.
         self._lock = threading.RLock()
@@ -315,6 +316,9 @@ class ObserverBase(Module):
 
         One set by hand on a per-channel observer limits the ranges of all channels.
         """
+        if self._learned is not None:
+            scale, zero = self._learned
+            return (self.quant_min - zero) * np.float64(scale), (self.quant_max - zero) * np.float64(scale)
         override = self._override
         # Each channel keeps its own range, cut to the one that was set.
         if override is not None and not (self.qscheme.per_channel and self.has_data):
@@ -339,8 +343,32 @@ class ObserverBase(Module):
         with self._lock:
             self.check_range(low, high)
             self._override = (float(low), float(high))
+            self._learned = None
             self.version += 1
         self._tell()
+
+    @property
+    def learned(self) -> tuple[Array, Array] | None:
+        """Scale and zero point that are trained beside the observer and in force, or None."""
+        return self._learned
+
+    def learn(self, scale: Array, zero_point: Array) -> None:
+        """Put a scale (float32) and a zero point (int64), one or one a channel, in force: what was trained.
+
+        They are until the next ones, or a range set by hand.
+        """
+        with self._lock:
+            if self._learned is not None and all(map(np.array_equal, self._learned, (scale, zero_point))):
+                return
+            self._learned = scale, zero_point
+            self.version += 1
+        self._tell()
+
+    def unlearn(self) -> None:
+        """Choose by what is observed again, or by the range set by hand."""
+        with self._lock:
+            self.version += self._learned is not None
+            self._learned = None
 
     def reset_range(self) -> None:
         """Give the range back to the observer."""
@@ -383,6 +411,8 @@ class ObserverBase(Module):
 
     def qparams(self) -> tuple[Array, Array]:
         """Return scale (float32) and zero point (int64) of the range in force, one entry or one a channel."""
+        if self._learned is not None:
+            return self._learned
         low, high = self.range()
         # A state that was loaded may have brought another.
         least = float(self.eps.payload[0])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.base.errors import QuantizationError
+from workbench.quantization.learnable_fake_quantize import LearnableFakeQuantize
 from workbench.quantization.observer import HistogramObserver
 from workbench.quantization.observer_base import ObserverBase
 
@@ -49,3 +50,5 @@ def put_in_place(model: Any, old: ObserverBase, new: ObserverBase) -> None:
         for name, child in [*module.named_children()]:
             if child is old:
                 setattr(module, name, new)
+                if isinstance(module, LearnableFakeQuantize):
+                    module.take_range()

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from workbench.nn import Module
 from workbench.quantization.convert import refresh, uncalibrated, with_integer_layers
-from workbench.quantization.fake_quantize import FakeQuantize, FakeQuantizeBase
+from workbench.quantization.fake_quantize import FakeQuantizeBase, ObservingFakeQuantize
 from workbench.quantization.intrinsic.modules import weighted_layer
 from workbench.quantization.layer_observers import observe_weights
 from workbench.quantization.mappings import DEFAULT_MODULE_TO_ACT_POST_PROCESS, ROUNDED
@@ -91,10 +91,10 @@ class PreparedLayers:
             path = place.removeprefix("module.") if wrapped else place
             for child, what in _WATCHED:
                 observer = module.__dict__.get(child) if child in module._module_names else None
-                if isinstance(observer, FakeQuantize):
+                if isinstance(observer, ObservingFakeQuantize):
                     observer = observer.observer
                 # A fake quantization holds its own observer under this name, which is counted where it stands.
-                if not isinstance(observer, ObserverBase) or isinstance(module, FakeQuantize):
+                if not isinstance(observer, ObserverBase) or isinstance(module, ObservingFakeQuantize):
                     continue
                 layer = weighted_layer(module) if what == "weight" else None
                 slot = f"{place}.{child}" if place else child

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from workbench.fx import GraphModule, Node
-from workbench.quantization.fake_quantize import FakeQuantize
+from workbench.quantization.fake_quantize import ObservingFakeQuantize
 from workbench.quantization.graph_mode.converting import to_codes, uncalibrated, watchers
 from workbench.quantization.graph_mode.observing import OBSERVER, is_prepared, kept_plan
 from workbench.quantization.observed import observer_of, range_of
@@ -92,7 +92,7 @@ def _weight_slot(model: Any, path: str) -> str | None:
     layer = model.get_submodule(path)
     for child in ("weight_post_process", "weight_fake_quant"):
         watching = getattr(layer, child, None)
-        if isinstance(watching, ObserverBase | FakeQuantize):
+        if isinstance(watching, ObserverBase | ObservingFakeQuantize):
             return f"{path}.{child}"
     return None
 

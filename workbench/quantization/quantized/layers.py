@@ -18,7 +18,7 @@ from workbench.nn import MaxPool2d as FloatMaxPool2d
 from workbench.ops.quantized.linear import QUANTIZED_LINEAR
 from workbench.ops.quantized.pooling import QUANTIZED_MAX_POOL2D
 from workbench.ops.quantized.quantize import QUANTIZE_PER_CHANNEL, QUANTIZE_PER_TENSOR
-from workbench.quantization.fake_quantize import FakeQuantize
+from workbench.quantization.fake_quantize import ObservingFakeQuantize
 from workbench.quantization.observed import float_layer, observer_of
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.quantized.boundary import QuantizedModule, require_codes
@@ -77,11 +77,11 @@ def renew(made: Any, module: Any, twin: Any) -> None:
     if hasattr(module, "weight_fake_quant"):
         # Conversion shows the weight to it once more, and what trains goes on without having been looked at.
         watching = copy.deepcopy(module.weight_fake_quant)
-        if isinstance(watching, FakeQuantize):
+        if isinstance(watching, ObservingFakeQuantize):
             # What it would round to is of no use here.
             watching.disable_fake_quant()
         watching(layer.weight.detach())
-        observer = watching.observer if isinstance(watching, FakeQuantize) else watching
+        observer = watching.observer if isinstance(watching, ObservingFakeQuantize) else watching
     made.weight = quantize_weight(layer.weight, observer)
     made.bias = None if layer.bias is None else layer.bias.detach()
 
