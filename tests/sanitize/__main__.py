@@ -40,7 +40,10 @@ TESTS = {
         "--deselect=tests/kernels/test_concurrent.py::test_a_child_may_be_forked_while_kernels_run",
         "--deselect=tests/kernels/test_concurrent.py::test_a_forked_child_is_refused_threads_that_would_never_answer",
     ],
-    "thread": ["tests/kernels/test_concurrent.py", "tests/kernels/test_threads.py", "tests/compiler/test_models.py"],
+    "thread": [
+        "tests/kernels/test_concurrent.py", "tests/kernels/test_crews.py", "tests/kernels/test_threads.py",
+        "tests/compiler/test_models.py",
+    ],
 }  # fmt: skip
 
 # Loaded by every Python of the run, children included, before anything asks for the kernels.
