@@ -48,11 +48,12 @@ Nanoseconds now() {
 // takes a few microseconds. Where it is not counted, nothing is lost.
 class Lost {
    public:
-    Lost() : counts_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)), asked_(now()), waited_(waited()) {}
+    Lost() : counts_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)), asked_(0), waited_(0) {}
     Lost(const Lost&) = delete;
     ~Lost() {
         if (counts_ >= 0) close(counts_);
     }
+    void begin() { asked_ = now(), waited_ = waited(); }
     Nanoseconds since() {
         constexpr Nanoseconds often = 1000000, little = 200000;
         if (now() - asked_ < often) return 0;
@@ -73,6 +74,11 @@ class Lost {
     Nanoseconds asked_, waited_;
 };
 
+Lost& lost() {
+    thread_local Lost by_this_thread;
+    return by_this_thread;
+}
+
 template <typename Done>
 bool wait_awhile(std::chrono::microseconds most, Done&& done) {
     const auto begin = std::chrono::steady_clock::now();
@@ -86,26 +92,30 @@ bool wait_awhile(std::chrono::microseconds most, Done&& done) {
 }
 
 std::atomic<Nanoseconds> alone_until{0};
-std::atomic<int> times_as_long{5};
+std::atomic<int> times_as_long{2};
 
 // Whoever takes a part and then loses its processor to another process, or to another of these threads, is waited for by all:
 // while that is so, a caller is faster alone. It tries again after a while, which grows where that was too soon.
-void crowded(Nanoseconds lost) {
+void crowded(Nanoseconds time) {
     constexpr Nanoseconds soon = 20000000, longest = 5000000;
     const Nanoseconds here = now(), until = alone_until.load();
-    if (!lost || here < until) return;
-    times_as_long.store(here < until + soon ? std::min(2 * times_as_long.load(), 40) : 5);
-    alone_until.store(here + times_as_long.load() * std::min(lost, longest));
+    if (!time || here < until) return;
+    times_as_long.store(here < until + soon ? std::min(4 * times_as_long.load(), 64) : 2);
+    alone_until.store(here + times_as_long.load() * std::min(time, longest));
 }
 
 }  // namespace
 
-bool Crew::is_better_alone() { return now() < alone_until.load(); }
+// For all that a crew would be called together for: else single loops are done alone.
+bool Crew::is_better_alone() {
+    constexpr Nanoseconds longer_than_most = 30000000;
+    lost().begin();
+    return alone_until.load() - now() > longer_than_most;
+}
 
 void Crew::call(int most, void (*work)(const void*), const void* what) {
     const AtWork here;
-    if (is_better_alone()) return work(what);
-    thread_local Lost lost;
+    if (now() < alone_until.load()) return work(what);
     work_ = work, what_ = what;
     gate_.store((++number_ << 32) | (static_cast<Word>(most - 1) << 16));
     if (asleep_.load()) {
@@ -114,7 +124,7 @@ void Crew::call(int most, void (*work)(const void*), const void* what) {
     }
     const Closing closing{*this};
     work(what);
-    crowded(lost.since());
+    crowded(lost().since());
 }
 
 void Crew::close() {
@@ -130,7 +140,7 @@ void Crew::close() {
 
 void Crew::serve() {
     const AtWork here;
-    thread_local Lost lost;
+    lost().begin();
     Word last = 0;
     const auto called = [&] {
         const Word now = gate_.load();
@@ -150,7 +160,7 @@ void Crew::serve() {
         last = now >> 32;
         if (!(now & room)) continue;
         work_(what_);
-        crowded(lost.since());
+        crowded(lost().since());
         if ((gate_.fetch_sub(1) & there) > 1 || !waits_.load()) continue;
         { const std::lock_guard<std::mutex> lock(bed_); }
         left_.notify_all();

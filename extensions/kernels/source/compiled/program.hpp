@@ -336,6 +336,7 @@ class Program {
     bool finished_ = false;
     bool only_loops_ = false;  // of our own, none of oneDNN's primitives
     std::int64_t products_of_codes_ = 0;  // of a run, all together
+    const std::int8_t** ahead_ = nullptr;  // where the last convolution of codes is told which weights to fetch ahead
     std::size_t arena_ = 0, unshared_ = 0;
     std::vector<std::unique_ptr<Frame>> frames_;  // that no thread runs in
     std::shared_ptr<Arenas> arenas_ = std::make_shared<Arenas>();

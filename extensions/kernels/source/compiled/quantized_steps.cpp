@@ -111,6 +111,9 @@ int Program::quantized_convolution(int x, std::shared_ptr<PackedQuantizedConv2d>
     store_->count(layer, layer->bytes());
     auto prepared = std::make_shared<PackedQuantizedConv2d::Prepared>(layer->prepare(shape(x), q, pool));
     prepared->clamp(least, 255);
+    // The last panel of the layer before fetches the weights of the first one here.
+    if (ahead_) *ahead_ = prepared->panels.front().weights;
+    ahead_ = &prepared->panels.back().next;
     const Dims result = prepared->result();
     if (sum && shape(added) != result) refuse("codes of " + text(shape(added)) + " are added to those of " + text(result));
     if (sum) added = images_of_codes(added);
