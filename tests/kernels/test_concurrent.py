@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,13 +12,13 @@ import numpy.typing as npt
 import pytest
 
 import workbench as wb
+from tests.kernels.callers import Arrays, at_once
 from workbench import kernels
 from workbench.kernels import PackedConv2d, PackedQuantizedConv2d, PackedQuantizedLinear
 
 F = wb.nn.functional
-CALLERS, ROUNDS = 4, 6
+CALLERS = 4
 
-Arrays = list[npt.NDArray[Any]]
 Case = Callable[..., Any]
 
 
@@ -76,30 +75,6 @@ def two_threads() -> Iterator[None]:
     kernels.set_num_threads(before)
 
 
-def _at_once(calls: list[Callable[[], Arrays]]) -> None:
-    """Assert that calls from threads of their own give, bit for bit, what they give one after the other."""
-    wanted = [call() for call in calls]
-    start = threading.Barrier(len(calls))
-    wrong: list[str] = []
-
-    def run(i: int) -> None:
-        try:
-            start.wait(60)
-            for _ in range(ROUNDS):
-                for place, (have, want) in enumerate(zip(calls[i](), wanted[i], strict=True)):
-                    if have.tobytes() != want.tobytes():
-                        wrong.append(f"caller {i}: result {place} differs")
-        except Exception as error:
-            wrong.append(repr(error))
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(calls))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
-
-
 def _floats(seed: int, *shape: int) -> npt.NDArray[np.float32]:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
@@ -119,7 +94,7 @@ def test_several_callers_of_one_op_get_their_own_results(name: str) -> None:
 
         return call
 
-    _at_once([caller(seed) for seed in range(CALLERS)])
+    at_once([caller(seed) for seed in range(CALLERS)])
 
 
 def test_several_callers_share_packed_layers() -> None:
@@ -137,7 +112,7 @@ def test_several_callers_share_packed_layers() -> None:
         floats = x.astype(np.float32)
         return lambda: [conv.run(floats, True), coded.run(x, **codes), linear.run(rows, **codes)]
 
-    _at_once([caller(seed) for seed in range(CALLERS)])
+    at_once([caller(seed) for seed in range(CALLERS)])
 
 
 def test_memory_goes_round_between_threads() -> None:
@@ -147,7 +122,7 @@ def test_memory_goes_round_between_threads() -> None:
         rows = [_floats(seed, size) for size in sizes]
         return lambda: [np.sqrt((wb.tensor(row).exp() * 2 + seed).numpy()) for row in rows]
 
-    _at_once([caller(seed) for seed in range(CALLERS)])
+    at_once([caller(seed) for seed in range(CALLERS)])
 
 
 def _ran(code: str) -> subprocess.CompletedProcess[str]:

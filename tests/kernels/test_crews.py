@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.kernels.callers import at_once
 from workbench import kernels, nn
 from workbench import quantization as q
 
@@ -42,9 +42,13 @@ def network() -> tuple[Any, Any]:
     return q.convert_fx(prepared), x
 
 
-def answers(model: Any, x: Any) -> bytes:
+def found(model: Any, x: Any) -> Any:
     with wb.no_grad():
-        return bytes(model(x).numpy().tobytes())
+        return model(x).numpy()
+
+
+def answers(model: Any, x: Any) -> bytes:
+    return bytes(found(model, x).tobytes())
 
 
 def test_codes_are_the_same_by_any_number_of_threads() -> None:
@@ -63,19 +67,7 @@ def test_several_callers_get_their_own_codes() -> None:
     kernels.set_num_threads(4)
     compiled = wb.compile(model)
     inputs = [x * (1 + i / 8) for i in range(5)]
-    wanted = [answers(compiled, one) for one in inputs]
-    start, wrong = threading.Barrier(len(inputs)), []
-
-    def call(i: int) -> None:
-        start.wait(60)
-        wrong.extend(i for _ in range(20) if answers(compiled, inputs[i]) != wanted[i])
-
-    callers = [threading.Thread(target=call, args=(i,)) for i in range(len(inputs))]
-    for one in callers:
-        one.start()
-    for one in callers:
-        one.join()
-    assert wrong == []
+    at_once([lambda one=one: [found(compiled, one)] for one in inputs], rounds=20)
 
 
 _PROGRAM = """

@@ -106,7 +106,8 @@ void crowded(Nanoseconds time) {
 
 }  // namespace
 
-// For all that a crew would be called together for: else single loops are done alone.
+// For all that a crew would be called together for: else single loops are done alone. What this thread has lost before is
+// forgotten.
 bool Crew::is_better_alone() {
     constexpr Nanoseconds longer_than_most = 30000000;
     lost().begin();
