@@ -160,6 +160,7 @@ class Measurement:
                 elif self._timer is None:
                     # Nobody may ask again: the last batch of a run is the last that says something.
                     self._timer = threading.Timer(wait, self._due)
+                    self._timer.name = "workbench-figures"
                     self._timer.daemon = True
                     self._timer.start()
         return self._figures
