@@ -140,7 +140,10 @@ class PackedQuantizedConv2d::Band {
         const std::int64_t high = (most_ * tall - 1) * conv.stride_.first + reach_;
         if (!conv.reads_in_place()) {
             padded_ = Buffer<std::uint8_t>(high * row_ + quantized_slack);
-            std::memset(padded_.data(), zero, static_cast<std::size_t>(high * row_ + quantized_slack));  // the sides stay
+            // The sides stay, and what lies behind the last row; those of two rows lie together.
+            std::memset(padded_.data(), zero, static_cast<std::size_t>(side_));
+            for (std::int64_t y = 1; y < high; ++y) std::memset(padded_.data() + y * row_ - side_, zero, static_cast<std::size_t>(2 * side_));
+            std::memset(padded_.data() + high * row_ - side_, zero, static_cast<std::size_t>(side_ + quantized_slack));
         }
         wide_.resize(static_cast<std::size_t>(high));
         wide_rows_.resize(static_cast<std::size_t>(most_ * tall));

@@ -84,23 +84,36 @@ class KernelScope {
 };
 
 // Gives out ranges of [0, total) as they are asked for: large ones first, and small ones at the end, so that all threads end
-// together, however fast each of them is just then.
+// together, however fast each of them is just then. Each begins with a part of its own, which is the same in every loop of as much,
+// so that it finds in its cache what it wrote in the loop before; then it takes what others have not begun.
 class Claims {
    public:
-    Claims(std::int64_t total, std::int64_t grain, std::int64_t workers) : total_(total), grain_(grain), workers_(workers) {}
-    // The next range, or false where there are none.
+    Claims(std::int64_t total, std::int64_t grain, std::int64_t workers)
+        : total_(total), grain_(grain), parts_(std::min(workers, most_parts)) {
+        for (std::int64_t part = 0; part < parts_; ++part) given_[part].to.store(bound(part), std::memory_order_relaxed);
+    }
+    // The next range for this thread, or false where there are none.
     bool operator()(std::int64_t& begin, std::int64_t& end) const {
-        begin = given_.load(std::memory_order_relaxed);
-        do {
-            if (begin >= total_) return false;
-            end = workers_ == 1 ? total_ : std::min(total_, begin + std::max(grain_, (total_ - begin) / (2 * workers_)));
-        } while (!given_.compare_exchange_weak(begin, end, std::memory_order_relaxed));
-        return true;
+        for (std::int64_t i = 0, own = omp_get_thread_num(); i < parts_; ++i) {
+            const std::int64_t part = (own + i) % parts_, last = bound(part + 1);
+            std::atomic<std::int64_t>& given = given_[part].to;
+            for (begin = given.load(std::memory_order_relaxed); begin < last;) {
+                end = parts_ == 1 ? last : std::min(last, begin + std::max(grain_, (last - begin) / 2));
+                if (given.compare_exchange_weak(begin, end, std::memory_order_relaxed)) return true;
+            }
+        }
+        return false;
     }
 
    private:
-    const std::int64_t total_, grain_, workers_;
-    mutable std::atomic<std::int64_t> given_{0};
+    static constexpr std::int64_t most_parts = 32;
+    struct alignas(64) Given {  // on a cache line of its own
+        std::atomic<std::int64_t> to;
+    };
+    std::int64_t bound(std::int64_t part) const { return total_ * part / parts_; }
+
+    const std::int64_t total_, grain_, parts_;
+    mutable Given given_[most_parts];
 };
 
 // Calls body(begin, end) on disjoint ranges that cover [0, total). A range is never shorter than `grain`, so that small
