@@ -79,7 +79,7 @@ PackedQuantizedConv2d::Prepared PackedQuantizedConv2d::prepare(const Dims& input
         refuse("quantized conv2d input has shape " + text(input) + "; expected [N, " + std::to_string(shape_[1] * groups_) + ", H, W]");
     const Dims output{input[0], shape_[0], extent(input[2], shape_[2], stride_.first, padding_.first, dilation_.first),
                       extent(input[3], shape_[3], stride_.second, padding_.second, dilation_.second)};
-    Prepared made{input, output, input, output, q.input_zero, pool, {}, {}};
+    Prepared made{input, output, input, output, q.input_zero, pool};
     count_of(input);
     if (shape_[2] * shape_[3] == 1 && stride_ == Pair{1, 1} && padding_ == Pair{0, 0} && !pool)
         for (Dims* walked : {&made.images, &made.places}) *walked = {1, (*walked)[1], (*walked)[0] * (*walked)[2], (*walked)[3]};
@@ -89,6 +89,7 @@ PackedQuantizedConv2d::Prepared PackedQuantizedConv2d::prepare(const Dims& input
         for (std::int64_t p = 0; p < weights.panels(); ++p) {
             made.offsets.push_back(weights.reorder(p, offsets));
             made.panels.push_back(channels_.panel(weights, p, g * (shape_[0] / groups_), q, false));
+            made.weights.push_back(weights.lying(p));
             made.panels.back().input = made.panels.back().apart ? made.panels.back().first : g * shape_[1];
         }
     }
@@ -133,10 +134,10 @@ class PackedQuantizedConv2d::Band {
     Band(const PackedQuantizedConv2d& conv, const Dims& input, const Dims& output, std::int64_t tall, int zero)
         : conv_(conv), input_(input), width_(output[3]), tall_(tall), zero_(zero),
           side_(conv.padding_.second * input[1]), inner_(input[3] * input[1]), row_(inner_ + 2 * side_),
-          reach_(conv.dilation_.first * (conv.shape_[2] - 1) + 1) {
+          reach_(conv.dilation_.first * (conv.shape_[2] - 1) + 1), rows_of_image_(output[2] / tall) {
         constexpr std::int64_t bytes = 1 << 17;
         const std::int64_t room = bytes / std::max<std::int64_t>(1, row_) - reach_;
-        most_ = std::clamp<std::int64_t>(room / (tall * conv.stride_.first), 1, output[2] / tall);
+        most_ = std::clamp<std::int64_t>(room / (tall * conv.stride_.first), 1, rows_of_image_);
         const std::int64_t high = (most_ * tall - 1) * conv.stride_.first + reach_;
         if (!conv.reads_in_place()) {
             padded_ = Buffer<std::uint8_t>(high * row_ + quantized_slack);
@@ -151,14 +152,24 @@ class PackedQuantizedConv2d::Band {
 
     std::int64_t rows() const { return rows_; }
     QuantizedPlane plane() const {
-        return {data_, row_ * conv_.stride_.first, input_[1] * conv_.stride_.second, rows_ * tall_, width_,
-                wide_rows_.data(), conv_.shape_[0]};
+        const std::int64_t first = begin_ * tall_, step = row_ * conv_.stride_.first;
+        return {data_ + first * step, step, input_[1] * conv_.stride_.second, rows_ * tall_, width_, wide_rows_.data() + first,
+                conv_.shape_[0], {}};
     }
 
-    // Takes what rows first..first + count of the results need, or the first of them that find room.
-    void read(const std::uint8_t* image, std::int64_t first, std::int64_t count) {
-        rows_ = std::min(count, most_);
-        const std::int64_t outputs = rows_ * tall_, stride = conv_.stride_.first;
+    // Takes what rows first..first + count of the results need, or the first of them that find room. Where others of the image
+    // will be asked for they are held, too.
+    void read(const std::uint8_t* image, std::int64_t first, std::int64_t count, bool others) {
+        if (image != image_ || first < first_ || first >= first_ + held_)
+            hold(image, first, std::min(most_, others ? rows_of_image_ - first : count));
+        begin_ = first - first_;
+        rows_ = std::min(count, held_ - begin_);
+    }
+
+   private:
+    void hold(const std::uint8_t* image, std::int64_t first, std::int64_t count) {
+        image_ = image, first_ = first, held_ = count;
+        const std::int64_t outputs = count * tall_, stride = conv_.stride_.first;
         const std::int64_t high = (outputs - 1) * stride + reach_;
         const std::int64_t start = first * tall_ * stride - conv_.padding_.first;
         data_ = padded_ ? padded_.data() : image + start * inner_;
@@ -181,15 +192,16 @@ class PackedQuantizedConv2d::Band {
         }
     }
 
-   private:
     const PackedQuantizedConv2d& conv_;
     const Dims& input_;
     const std::int64_t width_, tall_;
     const int zero_;
     const std::int64_t side_, inner_, row_, reach_;  // bytes beside an image row, in it, of both; rows under a kernel
-    std::int64_t most_, rows_ = 0;                    // rows of results
+    const std::int64_t rows_of_image_;
+    std::int64_t most_, first_ = 0, held_ = 0;  // rows of results: those that find room, those that are held
+    std::int64_t begin_ = 0, rows_ = 0;         // and of these the ones that are asked for
     Buffer<std::uint8_t> padded_;
-    const std::uint8_t* data_ = nullptr;
+    const std::uint8_t *image_ = nullptr, *data_ = nullptr;
     std::vector<std::uint8_t> wide_, wide_rows_;
 };
 
@@ -202,35 +214,53 @@ std::int64_t PackedQuantizedConv2d::outputs_together(const QuantizedPlane& plane
     return std::clamp<std::int64_t>(codes / (shape_[2] * plane.pixel_step + plane.channels) / tiles * tiles, 2 * tiles, std::max(2 * tiles, outputs));
 }
 
+// What is shared out are rows of results; where these are few, ranges of panels too. Or panels, where weights are more than what
+// they meet: threads that share out rows read all of them each. Few panels are given in pieces, so that threads end together.
+PackedQuantizedConv2d::Shares::Shares(const PackedQuantizedConv2d& layer, const Prepared& prepared)
+    : all(prepared.places[0] * (prepared.places[2] / prepared.tall())), count(static_cast<std::int64_t>(prepared.panels.size())) {
+    const std::int64_t threads = thread_count();
+    by_panels = threads > 1 && count >= threads && layer.bytes() > count_of(prepared.images);
+    pieces = std::clamp<std::int64_t>(8 * threads / count, 1, all);
+    parts = std::clamp<std::int64_t>(4 * (threads - 1) / all, 1, count);
+    total = by_panels ? count * pieces : all * parts;
+    const std::int64_t products = all * prepared.tall() * prepared.places[3] * layer.weights_[0].steps() * 4 * layer.shape_[0] / total;
+    grain = 1 + products_of_a_thread() / products;
+}
+
+std::pair<std::int64_t, std::int64_t> PackedQuantizedConv2d::Shares::own_panels() const {
+    const auto [begin, end] = Claims::own(total, part_count(total, grain));
+    if (by_panels) return {begin / pieces, (end + pieces - 1) / pieces};
+    return {begin / all * count / parts, ((end - 1) / all + 1) * count / parts};
+}
+
+WeightsAhead PackedQuantizedConv2d::Prepared::first_weights() const {
+    return weights[static_cast<std::size_t>(Shares(*layer, *this).own_panels().first)];
+}
+
 void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prepared, std::uint8_t* out, const CodesSum* sum,
                                      const std::uint8_t* added) const {
     const Dims &input = prepared.images, &output = prepared.places;
-    const std::int64_t tall = prepared.pool ? 2 : 1, all = input[0] * (output[2] / tall);
-    const std::int64_t count = static_cast<std::int64_t>(prepared.panels.size()), threads = thread_count();
-    // What is shared out are rows of results; where these are few, ranges of panels too. Or panels, where weights are more than
-    // what they meet: threads that share out rows read all of them each. Few panels are given in pieces, so that threads end together.
-    const bool by_panels = threads > 1 && count >= threads && bytes() > count_of(input);
-    const std::int64_t pieces = std::clamp<std::int64_t>(8 * threads / count, 1, all);  // rows of a panel
-    const std::int64_t parts = std::clamp<std::int64_t>(4 * (threads - 1) / all, 1, count);
-    const std::int64_t shares = by_panels ? count * pieces : all * parts;
-    const std::int64_t products = all * tall * output[3] * weights_[0].steps() * 4 * shape_[0] / shares;
-    parallel_claims(shares, 1 + products_of_a_thread() / products, [&](const auto& claim) {
+    const Shares shares(*this, prepared);
+    parallel_claims(shares.total, shares.grain, [&](const auto& claim) {
         std::int64_t begin = 0, end = 0;
         if (!claim(begin, end)) return;
-        Band band(*this, input, output, tall, prepared.input_zero);
+        Band band(*this, input, output, prepared.tall(), prepared.input_zero);
         const Tiles tiles(prepared.tiles);
         Buffer<std::uint8_t> room;
         if (prepared.tiles) room = Buffer<std::uint8_t>(std::max(2 * tile_rows, prepared.gathered) * prepared.gathered_step + tile_bytes);
+        Work work{prepared, out, sum, added, room.data(), shares.own_panels().second, {}};
+        if (prepared.next) work.after = prepared.next->first_weights();
         const auto pass = [&](std::int64_t at, std::int64_t last, std::int64_t from, std::int64_t to) {
             for (; at < last; at += band.rows()) {
-                const std::int64_t rows = output[2] / tall, n = at / rows, first = at % rows;
-                band.read(x + n * input[1] * input[2] * input[3], first, std::min(rows - first, last - at));
-                write(prepared, band.plane(), from, to, room.data(), at, out, sum, added);
+                const std::int64_t rows = output[2] / prepared.tall(), n = at / rows, first = at % rows;
+                band.read(x + n * input[1] * input[2] * input[3], first, std::min(rows - first, last - at), shares.by_panels);
+                write(work, band.plane(), from, to, at);
             }
         };
+        const std::int64_t all = shares.all, pieces = shares.pieces, count = shares.count, parts = shares.parts;
         do {
             for (std::int64_t next; begin < end; begin = next)
-                if (by_panels) {
+                if (shares.by_panels) {
                     const std::int64_t panel = begin / pieces, piece = begin % pieces, whole = piece ? 0 : (end - begin) / pieces;
                     next = whole ? begin + whole * pieces : std::min(end, (panel + 1) * pieces);
                     const std::int64_t last = whole ? pieces : next - panel * pieces;
@@ -245,23 +275,22 @@ void PackedQuantizedConv2d::convolve(const std::uint8_t* x, const Prepared& prep
 }
 
 // Rows of results from row `at` of all on, as many as the plane has, for the channels of the panels from..to.
-void PackedQuantizedConv2d::write(const Prepared& prepared, const QuantizedPlane& plane, std::int64_t from, std::int64_t to,
-                                  std::uint8_t* room, std::int64_t at, std::uint8_t* out, const CodesSum* sum, const std::uint8_t* added) const {
-    const auto& panels = prepared.panels;
-    const bool pool = prepared.pool;
+void PackedQuantizedConv2d::write(const Work& work, const QuantizedPlane& plane, std::int64_t from, std::int64_t to, std::int64_t at) const {
+    const auto& panels = work.prepared.panels;
+    const bool pool = work.prepared.pool;
     const std::int64_t outputs = plane.height * plane.width, channels = shape_[0];
     const std::int64_t beside = at * (pool ? plane.width / 2 : plane.width) * channels;
-    std::uint8_t* const here = out + beside;
+    std::uint8_t* const here = work.out + beside;
     const std::int64_t low = panels[static_cast<std::size_t>(from)].first;
     const std::int64_t high = to < static_cast<std::int64_t>(panels.size()) ? panels[static_cast<std::size_t>(to)].first : channels;
     // While the codes are in a fast cache: all of some results, or a range of the channels of each.
     const auto add = [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t run = high - low == channels ? (end - begin) * channels : high - low;
-        for (std::int64_t i = begin * channels + low; sum && i < end * channels; i += std::max(run, channels))
-            sum_codes(here + i, added + beside + i, *sum, run, here + i);
+        for (std::int64_t i = begin * channels + low; work.sum && i < end * channels; i += std::max(run, channels))
+            sum_codes(here + i, work.added + beside + i, *work.sum, run, here + i);
     };
-    if (prepared.tiles) {
-        by_tiles(plane, prepared, from, to, room, here);
+    if (work.prepared.tiles) {
+        by_tiles(plane, work.prepared, from, to, work.room, here);
         return add(0, outputs);
     }
     const std::int64_t most = pool ? outputs : outputs_together(plane);
@@ -271,6 +300,7 @@ void PackedQuantizedConv2d::write(const Prepared& prepared, const QuantizedPlane
             const QuantizedPanel& panel = panels[static_cast<std::size_t>(p)];
             QuantizedPlane read = plane;
             read.image += panel.input;
+            read.ahead = p + 1 < work.until ? work.prepared.weights[static_cast<std::size_t>(p + 1)] : work.after;
             if (pool)
                 LEAF_VNNI(quantized_pooled)(read, panel, here + panel.first);
             else

@@ -4,6 +4,12 @@
 
 namespace workbench {
 
+// Weights that are read after those at work: they are fetched meanwhile.
+struct WeightsAhead {
+    const std::int8_t* weights = nullptr;
+    std::int64_t bytes = 0;
+};
+
 // One image (or the rows of a matrix) as the integer kernel walks it: outputs are "pixels", each a dot product of all
 // weights with bytes that lie at fixed offsets from the pixel's own corner.
 struct QuantizedPlane {
@@ -13,6 +19,7 @@ struct QuantizedPlane {
     std::int64_t height, width;     // outputs
     const std::uint8_t* wide_rows;  // per output row: whether it reads any byte above 127; not read with VNNI
     std::int64_t channels;          // outputs per pixel, for the step between pixels of `out`
+    WeightsAhead ahead;             // read with VNNI only
 };
 
 // Outputs as tiles read them: at equal steps in memory, with what they meet in each 64 bytes at offsets[0], offsets[16], ... from
@@ -41,7 +48,6 @@ enum class Requantization { real, joined, whole };
 // (a depthwise convolution), a byte of its own for each of one block, weights [16].
 struct QuantizedPanel {
     const std::int8_t* weights;
-    const std::int8_t* next;      // the weights of the panel that is read after this one, if any
     const std::int32_t* offsets;  // of each step's four bytes from the pixel's corner
     std::int64_t steps, blocks;
     std::int64_t quads;           // of the steps, the first ones: those whose products are added in 16 bits by four,

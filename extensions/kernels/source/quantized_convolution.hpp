@@ -1,7 +1,9 @@
 // The convolution on codes, whose weights are packed once; what compiled graphs run, too.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "convolution.hpp"
@@ -28,10 +30,16 @@ class PackedQuantizedConv2d {
         bool pool;
         std::vector<std::vector<std::int32_t>> offsets{};  // per panel
         std::vector<QuantizedPanel> panels{};
+        std::vector<WeightsAhead> weights{};  // of each panel
         // By tiles: `gathered` of its outputs at a time are brought together first, or none, where they are read as they lie.
         bool tiles = false;
         std::int64_t gathered = 0, gathered_step = 0;  // outputs, and bytes of each
         std::vector<std::int32_t> gathered_offsets{};
+        // Of a step of a program: its layer, and what runs behind it, whose first weights are fetched with the last ones here.
+        std::shared_ptr<const PackedQuantizedConv2d> layer{};
+        std::shared_ptr<const Prepared> next{};
+        WeightsAhead first_weights() const;  // for this thread
+        std::int64_t tall() const { return pool ? 2 : 1; }  // rows of outputs in one of results
         Dims result() const { return pool ? Dims{output[0], output[1], output[2] / 2, output[3] / 2} : output; }
         // Codes outside of these are brought to them; the least is otherwise 0, or the code of zero of what is rectified.
         void clamp(std::int64_t low, std::int64_t high);
@@ -45,14 +53,32 @@ class PackedQuantizedConv2d {
 
    private:
     class Band;
+    // How a call is shared out among threads.
+    struct Shares {
+        std::int64_t all, count;  // rows of results, panels
+        bool by_panels;
+        std::int64_t pieces, parts;  // rows of a panel; panels of a row
+        std::int64_t total, grain;
+        Shares(const PackedQuantizedConv2d& layer, const Prepared& prepared);
+        std::pair<std::int64_t, std::int64_t> own_panels() const;  // those that this thread begins with
+    };
+    // What a thread needs of a call.
+    struct Work {
+        const Prepared& prepared;
+        std::uint8_t* out;
+        const CodesSum* sum;
+        const std::uint8_t* added;
+        std::uint8_t* room;    // for tiles
+        std::int64_t until;    // the panel behind the last one that this thread has to itself
+        WeightsAhead after;    // what it reads after that
+    };
     void choose_tiles(Prepared& made) const;
     // How many outputs of padded rows lie at equal steps, from one row to the next; 0 where they do not.
     std::int64_t across(const Dims& images) const;
     // The panels from..to for all outputs of a plane; `room` holds what is gathered.
     void by_tiles(const QuantizedPlane& plane, const Prepared& prepared, std::int64_t from, std::int64_t to, std::uint8_t* room,
                   std::uint8_t* out) const;
-    void write(const Prepared& prepared, const QuantizedPlane& plane, std::int64_t from, std::int64_t to, std::uint8_t* room,
-               std::int64_t at, std::uint8_t* out, const CodesSum* sum, const std::uint8_t* added) const;
+    void write(const Work& work, const QuantizedPlane& plane, std::int64_t from, std::int64_t to, std::int64_t at) const;
     std::int64_t outputs_together(const QuantizedPlane& plane) const;
     static Dims checked(Dims shape, std::int64_t groups);
     static std::int64_t extent(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding, std::int64_t dilation);

@@ -210,7 +210,7 @@ void PackedQuantizedLinear::multiply(const std::uint8_t* data, std::int64_t rows
             if (by_tiles)
                 LEAF_VNNI(quantized_tiles)(panel, {data, step, panel.offsets, first, last, rows, rows}, shape_[0], to);
             else
-                LEAF_VNNI(quantized_outputs)({data, step, 0, rows, 1, wide.data(), shape_[0]}, panel, first, last, to);
+                LEAF_VNNI(quantized_outputs)({data, step, 0, rows, 1, wide.data(), shape_[0], weights_.lying(item / bands + 1)}, panel, first, last, to);
         }
     });
 }

@@ -113,9 +113,15 @@ void PackedWeights::group(Panel& panel) const {
     panel.weights = std::move(grouped);
 }
 
+WeightsAhead PackedWeights::lying(std::int64_t panel) const {
+    if (panel >= panels()) return {};
+    const Panel& from = panels_[static_cast<std::size_t>(panel)];
+    return {from.weights.data(), static_cast<std::int64_t>(from.order.size()) * from.blocks * step_bytes};
+}
+
 std::int64_t PackedWeights::bytes() const {
     std::int64_t sum = 0;
-    for (const Panel& panel : panels_) sum += static_cast<std::int64_t>(panel.order.size()) * panel.blocks * step_bytes;
+    for (std::int64_t panel = 0; panel < panels(); ++panel) sum += lying(panel).bytes;
     return sum;
 }
 
@@ -123,7 +129,6 @@ void PackedWeights::point(std::int64_t panel, QuantizedPanel& to) const {
     const Panel& from = panels_[static_cast<std::size_t>(panel)];
     const std::int64_t full = widest_ * quantized_lanes;
     to.weights = from.weights.data();
-    to.next = panel + 1 < panels() ? panels_[static_cast<std::size_t>(panel + 1)].weights.data() : nullptr;
     to.steps = static_cast<std::int64_t>(from.order.size());
     to.quads = from.quads;
     to.pairs = from.pairs;

@@ -34,6 +34,8 @@ class PackedWeights {
 
     // Fills in all that the weights say of a panel.
     void point(std::int64_t panel, QuantizedPanel& to) const;
+    // Where those of a panel lie; nothing behind the last one.
+    WeightsAhead lying(std::int64_t panel) const;
     // The offsets of a panel's steps in the order in which it takes them, given those of the steps as they lie.
     std::vector<std::int32_t> reorder(std::int64_t panel, const std::vector<std::int32_t>& offsets) const;
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #ifdef WORKBENCH_SANITIZE_thread
 #include <thread>
 #include <vector>
@@ -90,12 +91,18 @@ class Claims {
    public:
     Claims(std::int64_t total, std::int64_t grain, std::int64_t workers)
         : total_(total), grain_(grain), parts_(std::min(workers, most_parts)) {
-        for (std::int64_t part = 0; part < parts_; ++part) given_[part].to.store(bound(part), std::memory_order_relaxed);
+        for (std::int64_t part = 0; part < parts_; ++part)
+            given_[part].to.store(total * part / parts_, std::memory_order_relaxed);
+    }
+    // The part that this thread begins with.
+    static std::pair<std::int64_t, std::int64_t> own(std::int64_t total, std::int64_t workers) {
+        const std::int64_t parts = std::min(workers, most_parts), part = omp_get_thread_num() % parts;
+        return {total * part / parts, total * (part + 1) / parts};
     }
     // The next range for this thread, or false where there are none.
     bool operator()(std::int64_t& begin, std::int64_t& end) const {
         for (std::int64_t i = 0, own = omp_get_thread_num(); i < parts_; ++i) {
-            const std::int64_t part = (own + i) % parts_, last = bound(part + 1);
+            const std::int64_t part = (own + i) % parts_, last = total_ * (part + 1) / parts_;
             std::atomic<std::int64_t>& given = given_[part].to;
             for (begin = given.load(std::memory_order_relaxed); begin < last;) {
                 end = parts_ == 1 ? last : std::min(last, begin + std::max(grain_, (last - begin) / 2));
@@ -110,7 +117,6 @@ class Claims {
     struct alignas(64) Given {  // on a cache line of its own
         std::atomic<std::int64_t> to;
     };
-    std::int64_t bound(std::int64_t part) const { return total_ * part / parts_; }
 
     const std::int64_t total_, grain_, parts_;
     mutable Given given_[most_parts];

@@ -11,17 +11,13 @@
 
 #include "../convolution.hpp"
 #include "../engine.hpp"
+#include "../quantized_convolution.hpp"
 #include "chain.hpp"
 
 namespace workbench {
 template <std::size_t N>
 struct Geometry;
-class PackedQuantizedConv2d;
 class PackedQuantizedLinear;
-struct Quantization;
-struct CodesSum;
-struct CodesIn;
-struct CodesOut;
 struct RowsOut;
 struct NormOfCodes;
 }  // namespace workbench
@@ -336,7 +332,7 @@ class Program {
     bool finished_ = false;
     bool only_loops_ = false;  // of our own, none of oneDNN's primitives
     std::int64_t products_of_codes_ = 0;  // of a run, all together
-    const std::int8_t** ahead_ = nullptr;  // where the last convolution of codes is told which weights to fetch ahead
+    std::shared_ptr<PackedQuantizedConv2d::Prepared> codes_before_;  // of the last convolution of codes
     std::size_t arena_ = 0, unshared_ = 0;
     std::vector<std::unique_ptr<Frame>> frames_;  // that no thread runs in
     std::shared_ptr<Arenas> arenas_ = std::make_shared<Arenas>();

@@ -111,9 +111,10 @@ int Program::quantized_convolution(int x, std::shared_ptr<PackedQuantizedConv2d>
     store_->count(layer, layer->bytes());
     auto prepared = std::make_shared<PackedQuantizedConv2d::Prepared>(layer->prepare(shape(x), q, pool));
     prepared->clamp(least, 255);
-    // The last panel of the layer before fetches the weights of the first one here.
-    if (ahead_) *ahead_ = prepared->panels.front().weights;
-    ahead_ = &prepared->panels.back().next;
+    // The layer before fetches the first weights of this one.
+    prepared->layer = layer;
+    if (codes_before_) codes_before_->next = prepared;
+    codes_before_ = prepared;
     const Dims result = prepared->result();
     if (sum && shape(added) != result) refuse("codes of " + text(shape(added)) + " are added to those of " + text(result));
     if (sum) added = images_of_codes(added);
@@ -123,9 +124,9 @@ int Program::quantized_convolution(int x, std::shared_ptr<PackedQuantizedConv2d>
     slots.push_back(made);
     products_of_codes_ += layer->products_of(count_of(result));
     add_loop(sum ? "convolution of codes own, sum" : "convolution of codes own", slots, thread_count(),
-             [=, layer = std::move(layer), prepared = std::move(prepared)](void* const* places) {
+             [=, prepared = std::move(prepared)](void* const* places) {
                  auto* to = static_cast<std::uint8_t*>(places[sum ? 2 : 1]);
-                 layer->convolve(bytes(places[0]), *prepared, to, sum ? &*sum : nullptr, sum ? bytes(places[1]) : nullptr);
+                 prepared->layer->convolve(bytes(places[0]), *prepared, to, sum ? &*sum : nullptr, sum ? bytes(places[1]) : nullptr);
              });
     return made;
 }

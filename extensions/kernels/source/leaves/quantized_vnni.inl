@@ -192,8 +192,8 @@ static WORKBENCH_INLINE void outputs(const QuantizedPlane& plane, const Quantize
     constexpr int most = tile_outputs_of<blocks>;
     std::int64_t y = first / plane.width, x = first % plane.width;
     const std::uint8_t* corner = plane.image + y * plane.row_step + x * plane.pixel_step;
-    // The first tiles fetch the weights of the next panel, a quarter each.
-    const std::int8_t *const none = panel.weights, *later = panel.next ? panel.next : none;
+    // The first tiles fetch the weights that are read after these; then those that are read here are asked for, which are there.
+    std::int64_t fetched = 0;
     for (std::int64_t at = first; at < last; at += most) {
         const std::int64_t count = last - at < most ? last - at : most;
         const std::uint8_t* corners[most];
@@ -202,8 +202,8 @@ static WORKBENCH_INLINE void outputs(const QuantizedPlane& plane, const Quantize
             corners[k] = corner, ++x;
         }
         __m512i sums[most * blocks];
-        tile_sums<most, blocks>(panel, corners, count, later, sums);
-        later = at - first < 3 * most && panel.next ? later + 64 * panel.steps : none;
+        tile_sums<most, blocks>(panel, corners, count, fetched < plane.ahead.bytes ? plane.ahead.weights + fetched : panel.weights, sums);
+        fetched += 64 * panel.steps;
         finish<blocks>(panel, sums, count, target, at, plane.channels);
     }
 }
