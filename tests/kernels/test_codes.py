@@ -197,3 +197,18 @@ def test_codes_are_looked_up_in_any_layout(length: int) -> None:
         many[:length].reshape(1, -1).T,
     ):
         np.testing.assert_array_equal(native.look_up_codes(codes, table), table[codes])
+
+
+@pytest.mark.parametrize("scale", [0.0317, 1e-6, 1e-12, 1e-36])
+@pytest.mark.parametrize("bounds", [(0, 255), (10, 200)])
+def test_sums_of_codes(scale: float, bounds: tuple[int, int]) -> None:
+    a, b = np.meshgrid(np.arange(256, dtype=np.uint8), np.arange(256, dtype=np.uint8))
+    a, b = a[:, :250].copy(), b[:, :250].copy()
+    found = native.add_codes(a, 0.02, 100, b, 0.0153, 0, scale, 50, *bounds)
+    real = (a.astype(np.float64) - 100) * np.float32(0.02) + b.astype(np.float64) * np.float32(0.0153)
+    expected = np.clip(np.rint(real / scale) + 50, *bounds)
+    # Where products cancel, what is left of their rounding is many steps of a fine scale.
+    sure = np.abs(real) > 1e-5
+    assert sure.mean() > 0.99
+    assert np.abs(found - expected)[sure].max() <= 1
+    assert (found != expected)[sure].mean() < 1e-2

@@ -97,7 +97,10 @@ def test_convolution(
     scales = np.abs(floats(weight_shape[0])) * np.float32(0.01) + np.float32(0.001)
     bias = floats(weight_shape[0])
     packed = kernels.PackedQuantizedConv2d(weight, scales, bias, **p)
-    q = {**QUANTIZED, "x_zero_point": zero, "scale": 0.05 * float(np.sqrt(np.prod(weight_shape[1:])))}
+    q = {
+        "x_scale": QUANTIZED["x_scale"], "x_zero_point": zero,
+        "scale": 0.05 * float(np.sqrt(np.prod(weight_shape[1:]))), "zero_point": min(zero, 7),
+    }  # fmt: skip
     for relu in (False, True):
         y = packed.run(x, **q, relu=relu)
         expected = np.moveaxis(requantize(convolve(x, weight, zero, p), scales, bias, q, relu), -1, 1)
@@ -143,6 +146,21 @@ def test_extreme_products_do_not_saturate(weight: int, code: int) -> None:
     )
     y = apart.run(x, x_scale=1.0, x_zero_point=0, scale=total / 64 / 200, zero_point=zero_point)
     assert set(y.ravel().tolist()) == {200 if weight > 0 else 55}
+
+
+@pytest.mark.parametrize("requantization", ["real", "joined"])
+@pytest.mark.parametrize("zero_point", [0, 100])
+def test_sums_that_no_code_comes_near_are_its_last_ones(requantization: str, zero_point: int) -> None:
+    weight = np.where(np.arange(40) % 2, 127, -127).astype(np.int8).reshape(40, 1, 1, 1)
+    x = codes((1, 1, 5, 5), 255)
+    x[0, 0, 0, :] = 0
+    for scale in (1e-3, 1e-6, 1e-12, 1e-30):
+        packed = kernels.PackedQuantizedConv2d(weight, np.array([1.0], np.float32), None)
+        y = packed.run(
+            x, x_scale=1.0, x_zero_point=0, scale=scale, zero_point=zero_point, requantization=requantization
+        )
+        last = np.where(np.arange(40) % 2, 255, 0)[None, :, None, None]
+        np.testing.assert_array_equal(y, np.where(x == 0, zero_point, last))
 
 
 @pytest.mark.parametrize(

@@ -72,10 +72,12 @@ nb::object combined_codes(const Input<std::uint8_t>& a, double a_scale, std::int
 namespace {
 
 CodesSum sum_of(const CodesIn& a, const CodesIn& b, float inverse, float zero, float low, float high, bool relu, bool one_op) {
-    if (one_op)
+    if (one_op) {
+        const bool small = 256.f * (std::abs(a.scale) + std::abs(b.scale)) * std::abs(inverse) < 1e9f;
         return {a.scale, 0.f, -(a.zero * a.scale), b.scale, 0.f, -(b.zero * b.scale), inverse, 0.f, low - zero, high - zero,
-                static_cast<std::int32_t>(zero), relu};
-    return {a.scale, a.zero, 0.f, b.scale, b.zero, 0.f, inverse, zero, low, high, 0, relu};
+                static_cast<std::int32_t>(zero), relu, small};
+    }
+    return {a.scale, a.zero, 0.f, b.scale, b.zero, 0.f, inverse, zero, low, high, 0, relu, false};
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ struct QuantizedPanel {
     float input_scale, scale[most_blocks * quantized_lanes], shift[most_blocks * quantized_lanes];
     float inverse, zero;          // from real numbers to codes
     float low, high;              // of the result
+    bool bounded;                 // no sum comes near what 32 bits hold when it has become a code
     std::int32_t multiplier[most_blocks * quantized_lanes], right[most_blocks * quantized_lanes];
     std::int32_t zero_point;
 };

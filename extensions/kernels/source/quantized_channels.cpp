@@ -23,6 +23,18 @@ Requantization way(const std::string& name) {
 // A scale as PyTorch tells it to oneDNN: inverted twice, which may change its last bit.
 float twice_inverted(double scale) { return 1.f / static_cast<float>(1.0 / scale); }
 
+bool bounded(const QuantizedPanel& panel) {
+    constexpr float most = 1e9f, product = 255 * 128;
+    // Of products and of zero points.
+    const float sum = 2 * product * 4 * static_cast<float>(panel.steps);
+    for (std::int64_t i = 0; i < panel.channels; ++i) {
+        const float shift = std::abs(panel.shift[i]), scale = std::abs(panel.scale[i]);
+        const float code = panel.how == Requantization::joined ? (sum + shift) * scale : (sum * panel.input_scale * scale + shift) * panel.inverse;
+        if (!(code < most)) return false;
+    }
+    return true;
+}
+
 // A multiplier as 31 bits and a shift: scale = multiplier / 2^31 / 2^right.
 void split(float scale, std::int32_t& multiplier, std::int32_t& right) {
     int exponent;
@@ -88,6 +100,7 @@ QuantizedPanel Channels::panel(const PackedWeights& weights, std::int64_t panel,
     out.zero = static_cast<float>(q.output_zero);
     out.high = static_cast<float>(q.highest);
     out.low = to_float ? (q.relu ? 0.f : -INFINITY) : q.relu ? out.zero : 0.f;
+    out.bounded = bounded(out);
     return out;
 }
 

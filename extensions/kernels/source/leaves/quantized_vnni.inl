@@ -86,29 +86,33 @@ static WORKBENCH_INLINE __m512 real_values(const QuantizedPanel& panel, int bloc
                          _mm512_loadu_ps(panel.shift + 16 * block));
 }
 
-// Codes of sums, not above the largest number of 16 bits where they are far too large; what is far too small becomes the least
+// Codes of sums, not above the largest number of 16 bits where they may be far too large; what is far too small becomes the least
 // number of 32 bits.
-template <bool joined>
+template <bool joined, bool bounded, bool moved>
 static WORKBENCH_INLINE __m512i codes_of(const QuantizedPanel& panel, __m512i sums, __m512 scale, __m512 shift) {
-    const __m512 most = _mm512_set1_ps(32767.f);
     __m512 value = _mm512_cvtepi32_ps(sums);
     if constexpr (joined) {
         value = _mm512_mul_ps(_mm512_add_ps(value, shift), scale);
     } else {
         value = _mm512_add_ps(_mm512_mul_ps(_mm512_mul_ps(value, _mm512_set1_ps(panel.input_scale)), scale), shift);
-        value = _mm512_add_ps(_mm512_mul_ps(value, _mm512_set1_ps(panel.inverse)), _mm512_set1_ps(panel.zero));
+        value = _mm512_mul_ps(value, _mm512_set1_ps(panel.inverse));
+        if (moved) value = _mm512_add_ps(value, _mm512_set1_ps(panel.zero));
     }
-    return _mm512_cvtps_epi32(_mm512_min_ps(value, most));  // rounds half to even
+    if (!bounded) value = _mm512_min_ps(value, _mm512_set1_ps(32767.f));
+    return _mm512_cvtps_epi32(value);  // rounds half to even
 }
 
-// Sums of `count` outputs become bytes: to real numbers, to codes, round to even, clamp.
-template <int blocks, bool joined>
+// Sums of `count` outputs become bytes: to real numbers, to codes, round to even, clamp. The zero point is `moved` or 0.
+template <int blocks, bool joined, bool bounded, bool moved>
 static WORKBENCH_INLINE void write_codes(const QuantizedPanel& panel, const __m512i* sums, std::int64_t count, std::uint8_t* out,
                                          std::int64_t step) {
     __m512 scale[blocks], shift[blocks];
     for (int b = 0; b < blocks; ++b) scale[b] = _mm512_loadu_ps(panel.scale + 16 * b), shift[b] = _mm512_loadu_ps(panel.shift + 16 * b);
     // Where the zero point is joined to a sum of real numbers it is rounded with it; else it comes after.
-    const __m512i zero = _mm512_set1_epi16(joined ? static_cast<short>(panel.zero) : 0);
+    const auto packed = [zero = _mm512_set1_epi16(static_cast<short>(panel.zero))](__m512i first, __m512i second) {
+        const __m512i both = _mm512_packs_epi32(first, second);
+        return joined && moved ? _mm512_adds_epi16(both, zero) : both;
+    };
     const __m512i least = _mm512_set1_epi8(static_cast<char>(static_cast<std::int32_t>(panel.low)));
     const __m512i most = _mm512_set1_epi8(static_cast<char>(static_cast<std::int32_t>(panel.high)));
     // Bytes of a quarter of each block lie together after packing.
@@ -118,12 +122,24 @@ static WORKBENCH_INLINE void write_codes(const QuantizedPanel& panel, const __m5
         __builtin_prefetch(out + 32 * step, 1);
         __m512i codes[4];
         for (int b = 0; b < 4; ++b)
-            codes[b] = b < blocks ? codes_of<joined>(panel, _mm512_load_si512(sums + b), scale[b % blocks], shift[b % blocks]) : codes[b - 1];
-        const __m512i lower = _mm512_adds_epi16(_mm512_packs_epi32(codes[0], codes[1]), zero);
-        const __m512i upper = blocks < 3 ? lower : _mm512_adds_epi16(_mm512_packs_epi32(codes[2], codes[3]), zero);
+            codes[b] = b < blocks ? codes_of<joined, bounded, moved>(panel, _mm512_load_si512(sums + b), scale[b % blocks], shift[b % blocks]) : codes[b - 1];
+        const __m512i lower = packed(codes[0], codes[1]), upper = blocks < 3 ? lower : packed(codes[2], codes[3]);
         const __m512i bytes = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(lower, upper));
         _mm512_mask_storeu_epi8(out, there, _mm512_min_epu8(_mm512_max_epu8(bytes, least), most));
     }
+}
+
+template <int blocks>
+static WORKBENCH_INLINE void write_bytes(const QuantizedPanel& panel, const __m512i* sums, std::int64_t count, std::uint8_t* out,
+                                         std::int64_t step) {
+    if (panel.how == Requantization::joined)
+        write_codes<blocks, true, false, true>(panel, sums, count, out, step);
+    else if (!panel.bounded)
+        write_codes<blocks, false, false, true>(panel, sums, count, out, step);
+    else if (panel.zero != 0.f)
+        write_codes<blocks, false, true, true>(panel, sums, count, out, step);
+    else
+        write_codes<blocks, false, true, false>(panel, sums, count, out, step);
 }
 
 // Which of a block's channels exist.
@@ -156,10 +172,7 @@ static WORKBENCH_INLINE void write_own(const QuantizedPanel& panel, const __m512
 template <int blocks>
 static WORKBENCH_INLINE void finish(const QuantizedPanel& panel, const __m512i* sums, std::int64_t count,
                                     const QuantizedTarget& target, std::int64_t at, std::int64_t step) {
-    if (target.bytes && panel.how == Requantization::joined)
-        return write_codes<blocks, true>(panel, sums, count, target.bytes + at * step, step);
-    if (target.bytes && panel.how == Requantization::real)
-        return write_codes<blocks, false>(panel, sums, count, target.bytes + at * step, step);
+    if (target.bytes && panel.how != Requantization::whole) return write_bytes<blocks>(panel, sums, count, target.bytes + at * step, step);
     for (; count > 0; --count, ++at, sums += blocks)
         if (target.bytes)
             write_whole(panel, reinterpret_cast<const std::int32_t*>(sums), target.bytes + at * step);
