@@ -26,7 +26,7 @@ struct CodesSum {
     float inverse, before, low, high;  // the bounds are those of a code less `after`
     std::int32_t after;
     bool relu;  // in real numbers, in front of the last rounding
-    bool plain; // nothing is taken off a code, and no sum comes near what 32 bits hold
+    bool plain;  // nothing is taken off a code, and no sum comes near what 32 bits hold
 };
 
 // As `dequantize`, `add` and `quantize_per_tensor` round, or, where it is one op on codes, as that does, which is PyTorch's.
