@@ -13,7 +13,7 @@ import workbench as wb
 from tests.live.models import gesture
 from workbench import quantization as q
 from workbench.base import events
-from workbench.live.answer import answer
+from workbench.live.answer import answer, answering
 from workbench.live.encode import encode_snapshot
 from workbench.live.ledger import Ledger
 from workbench.live.messages import (
@@ -336,6 +336,28 @@ def test_when_the_cell_has_ended_all_rows_and_figures_are_brought_up_to_date(
     told.clear()
     model.settle()
     assert not told, "nothing has changed"
+
+
+def test_what_is_found_after_a_cell_has_ended_waits_for_no_rest() -> None:
+    prepared = q.prepare(wb.nn.Sequential(wb.nn.Conv2d(1, 4, 3), wb.nn.ReLU()).eval())
+    images = wb.randn(N=8, C=1, H=8, W=8)
+    calibration = q.Calibration(prepared, evaluate=images)
+    prepared(images)
+    model = HistogramModel(calibration)
+    hurried: list[bool] = []
+    model.listen(lambda _: hurried.append(answering()))
+    model.settle()
+    calibration.figures()
+    model.changed()
+    assert hurried[-1], "the figures"
+    model.changed()
+    assert not hurried[-1], "no news that anybody waits for"
+    calibration.damage()
+    model.changed()
+    assert hurried[-1], "what each costs the model"
+    assert all(row.damage is not None for row in state_of(model).observers)
+    model.changed()
+    assert not hurried[-1]
 
 
 def test_one_clock_for_all_pictures_of_one_model(
