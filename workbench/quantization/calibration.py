@@ -343,11 +343,6 @@ class Calibration:
         return self.measurement is None or self.measurement.covers(self._changed)
 
     @property
-    def costs_known(self) -> bool:
-        """Whether it is known of all points what each costs the model, as they are now, or nobody looks."""
-        return self.damages is None or self.damages.progress[0] == len(self.damages.points)
-
-    @property
     def outdated(self) -> bool:
         """Whether something has changed since the whole model was measured."""
         return self.measurement is not None and self.measurement.outdated

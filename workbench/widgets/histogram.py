@@ -77,7 +77,7 @@ class HistogramModel(ViewModel):
         self._show_values = False
         self._urgent = False
         # What a person waits for: what their change does to the whole model, and values before and after.
-        self._awaited = self._costs_awaited = self._values_awaited = False
+        self._awaited = self._values_awaited = False
         self._settled = self._hasty = False
 
     @property
@@ -146,15 +146,11 @@ class HistogramModel(ViewModel):
 
     def changed(self) -> None:
         """Tell every listener; figures that a person waits for are told in a hurry, whoever has found them."""
-        calibration = self._calibration
-        if self._awaited and calibration.answered:
+        if self._awaited and self._calibration.answered:
             self._awaited, self._hasty = False, True
-        elif self._costs_awaited and calibration.costs_known:
-            self._costs_awaited, self._settled = False, True
+            with asked():
+                super().changed()
         else:
-            super().changed()
-            return
-        with asked():
             super().changed()
 
     def _found(self) -> None:
@@ -169,10 +165,8 @@ class HistogramModel(ViewModel):
     def settle(self) -> None:
         """Bring all rows and the model's figures up to date: nothing is disturbed by that any more."""
         self._settled = True
-        calibration = self._calibration
-        # A picture of many rows is made now, and what is found then would else wait while it rests: up to a minute.
-        self._costs_awaited = not calibration.costs_known
-        if calibration.outdated:
+        if self._calibration.outdated:
+            # A picture of many rows is made now, and figures found then would else wait while it rests: up to a minute.
             self._awaited = True
             self.again()
 
