@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import Locator, expect
 
 from tests.browser.jupyterlab import Lab
@@ -135,3 +137,31 @@ def test_code_and_the_difference_of_the_graph_are_a_gesture_away(lab: Lab) -> No
     panel.get_by_test_id("wb-write-code").click()
     expect(panel.get_by_test_id("wb-done")).to_have_text("in a new cell, and copied")
     expect(lab.cell(4).locator(".cm-content")).to_contain_text("QConfigMapping")
+
+
+DEEP = """
+layers = [made() for _ in range(100) for made in (lambda: wb.nn.Linear(16, 16), wb.nn.ReLU)]
+rows = wb.randn(N=64, C=16)
+prepared = q.prepare(wb.nn.Sequential(*layers).eval())
+calibration = q.Calibration(prepared, evaluate=(rows, wb.zeros(64).long()))
+for _ in range(3):
+    prepared(rows)
+wb.widgets.observers(calibration)
+"""
+
+
+def test_what_each_of_two_hundred_points_costs_comes_soon_after_the_cell_has_ended(lab: Lab) -> None:
+    # All rows are made when a cell has ended; a picture as dear as that one would keep the next waiting for a minute.
+    lab.new([PREPARE, DEEP], "observers-many.ipynb")
+    lab.run_cell(0)
+    lab.run_cell(1)
+    view = lab.cell(1).get_by_test_id("wb-histogram")
+    view.get_by_test_id("wb-order").get_by_text("cost").click()
+    dearest = view.locator("[data-testid=wb-observer]").first
+    expect(dearest).to_have_attribute("data-id", "198.output", timeout=20_000)
+    expect(dearest.locator(".wb-list-cost")).to_have_attribute(
+        "title", re.compile("the model has [0-9.]+ dB")
+    )
+    row = view.locator("[data-testid=wb-observer]").nth(6)
+    expect(row.locator(".wb-list-cost")).to_have_attribute("title", re.compile("the model has [0-9.]+ dB"))
+    lab.screenshot("observers-many", lab.cell(1))

@@ -81,6 +81,20 @@ def test_the_last_state_is_drawn_at_once_when_the_work_has_ended() -> None:
     assert work.throttle.delay() is None, "what nobody asked for is not drawn"
 
 
+def test_what_is_found_after_the_work_has_ended_does_not_wait_for_what_its_last_picture_cost() -> None:
+    work = Work(cost=1.0)
+    work.ask()
+    work.run(1001)
+    work.ask(mark="last")
+    work.throttle.hurry()
+    work.run(1002)
+    work.ask(mark="found beside")
+    assert work.throttle.delay() == pytest.approx(INTERVAL)
+    work.run(1003)
+    work.ask(mark="of the next run")
+    assert work.throttle.delay() == pytest.approx(REST), "the pictures after it rest as ever"
+
+
 def test_a_change_during_the_last_picture_is_drawn_after_it() -> None:
     work = Work(cost=1.0)
     work.throttle.request("one", lambda: (work.do("during"), work.ask(mark="after"), work.throttle.hurry()))

@@ -44,6 +44,7 @@ class Throttle:
         self._changed = threading.Condition()
         self._threaded = threaded
         self._pending: dict[str, tuple[Callable[[], None], bool]] = {}  # work, and whether it is urgent
+        self._free: set[str] = set()  # keys whose next picture disturbs nothing
         self._last: dict[str, tuple[float, float]] = {}  # end of the last picture, and its cost
         self._thread: threading.Thread | None = None
         self.enter: Callable[[], None] | None = None
@@ -69,9 +70,11 @@ class Throttle:
                 self._thread.start()
 
     def hurry(self) -> None:
-        """Let what is pending rest no longer: the work that it would disturb has ended."""
+        """Let what is pending rest no longer, nor rest after it: the work that it would disturb has ended."""
         with self._changed:
             self._pending = {key: (work, True) for key, (work, _) in self._pending.items()}
+            # It is often the dearest of all, and what is found in the seconds after it is waited for.
+            self._free.update(self._pending)
             self._changed.notify()
 
     def forget(self, key: str) -> None:
@@ -79,6 +82,7 @@ class Throttle:
         with self._changed:
             self._pending.pop(key, None)
             self._last.pop(key, None)
+            self._free.discard(key)
 
     def delay(self) -> float | None:
         """Return the seconds until the next picture is due (0 if one is), None if nothing is pending."""
@@ -96,13 +100,15 @@ class Throttle:
                 return False
             key = min(ready)[2]
             work, _ = self._pending.pop(key)
+            free = key in self._free
+            self._free.discard(key)
         before = self._cost()
         try:
             work()
         # Also after a failure: a picture that costs much and fails must not be tried without end.
         finally:
             with self._changed:
-                self._last[key] = (self._clock(), self._cost() - before)
+                self._last[key] = (self._clock(), 0.0 if free else self._cost() - before)
         return True
 
     def _due(self, key: str) -> float:

@@ -7,6 +7,7 @@ import math
 import threading
 import time
 import weakref
+from dataclasses import replace
 from typing import Any
 
 from workbench.base.errors import QuantizationError
@@ -39,7 +40,7 @@ from workbench.widgets.base import HearingWidget
 from workbench.widgets.histogram_comparison import comparison_of, figures_of
 from workbench.widgets.histogram_detail import Judged, detail_of, judge
 from workbench.widgets.histogram_difference import ShownDifference
-from workbench.widgets.histogram_rows import row_of
+from workbench.widgets.histogram_rows import finite, row_of
 from workbench.widgets.histogram_words import change_in_words, missing_in_words
 
 __all__ = ["HistogramModel", "HistogramWidget", "histogram", "observers"]
@@ -66,7 +67,7 @@ class HistogramModel(ViewModel):
         self._lock = threading.RLock()
         self._selected: str | None = None
         self._refusal: Refusal | None = None
-        self._rows: dict[str, tuple[tuple[float | None, ...], ObserverRow]] = {}
+        self._rows: dict[str, tuple[tuple[int, ...], ObserverRow]] = {}
         self._turns: dict[str, int] = {}
         self._clock = itertools.count(1)
         self._rules: tuple[tuple[str, int], Judged] | None = None
@@ -181,7 +182,8 @@ class HistogramModel(ViewModel):
         # The rows that have waited longest come first, so that none is left behind while values stream in.
         for entry in sorted(entries, key=lambda entry: self._turns.get(entry.name, 0)):
             damage = damages.get(entry.name)
-            if self._key(entry, damage) == self._rows.get(entry.name, (None,))[0]:
+            if self._key(entry) == self._rows.get(entry.name, (None,))[0]:
+                self._price(entry, damage)
                 continue
             # What somebody looks at is never late.
             if entry is chosen or time.perf_counter() < deadline:
@@ -191,15 +193,23 @@ class HistogramModel(ViewModel):
             if entry.name not in self._rows:
                 # Without its figures for now, so that it is in the list at all.
                 self._rows[entry.name] = (), row_of(entry, judged=False, damage=damage)
+            else:
+                self._price(entry, damage)
         if late:
             self.again()
 
-    def _key(self, entry: Entry, damage: float | None) -> tuple[float | None, ...]:
-        return entry.observer.version, entry.observer.batches, damage
+    def _key(self, entry: Entry) -> tuple[int, ...]:
+        return entry.observer.version, entry.observer.batches
 
     def _make_row(self, entry: Entry, damage: float | None) -> None:
-        self._rows[entry.name] = self._key(entry, damage), row_of(entry, damage=damage)
+        self._rows[entry.name] = self._key(entry), row_of(entry, damage=damage)
         self._turns[entry.name] = next(self._clock)
+
+    def _price(self, entry: Entry, damage: float | None) -> None:
+        """Write what a point costs the model into its row, and leave the rest as it is, which takes longer to make."""
+        key, row = self._rows[entry.name]
+        if row.damage != finite(damage):
+            self._rows[entry.name] = key, replace(row, damage=finite(damage))
 
     def _picked(
         self, entry: Entry | None, urgent: bool, damages: dict[str, float]
@@ -211,9 +221,8 @@ class HistogramModel(ViewModel):
             # Beforehand, for it takes its time.
             self._judged(entry)
         with entry.observer.still():
-            damage = damages.get(entry.name)
-            if self._key(entry, damage) != self._rows[entry.name][0]:
-                self._make_row(entry, damage)
+            if self._key(entry) != self._rows[entry.name][0]:
+                self._make_row(entry, damages.get(entry.name))
             return self._detail(entry, urgent)
 
     def _detail(self, entry: Entry | None, urgent: bool) -> tuple[ObserverDetail | None, tuple[bytes, ...]]:

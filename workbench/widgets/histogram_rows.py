@@ -38,7 +38,7 @@ def row_of(entry: Entry, judged: bool = True, damage: float | None = None) -> Ob
         nan=observer.nan_count,
         inf=observer.inf_count,
         overridden=observer.override is not None,
-        damage=damage if damage is None or math.isfinite(damage) else None,
+        damage=finite(damage),
     )
 
 
