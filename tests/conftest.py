@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import random
 import shutil
@@ -42,6 +43,13 @@ if "WORKBENCH_CACHE" not in os.environ:
 # A run started in the background of a shell ignores interrupts, and all its children would, too: tests send them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Leave tens of thousands of collected tests out of garbage collection: each that a test asks for would read all."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -109,8 +109,11 @@ def run(kind: str, arguments: list[str]) -> int:
 
 
 def main() -> int:
-    """Run one sanitizer, or both."""
+    """Run one sanitizer, or both; or say how, without building anything."""
     arguments = sys.argv[1:]
+    if {"-h", "--help"} & set(arguments):
+        print(__doc__)
+        return 0
     kinds = [arguments.pop(0)] if arguments and arguments[0] in LIBRARY else list(LIBRARY)
     return max(run(kind, arguments) for kind in kinds)
 
