@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,8 +11,12 @@ from workbench.base.collector import MANY, collector_at_rest
 
 
 @pytest.fixture(autouse=True)
-def collecting() -> None:
+def collecting() -> Iterator[None]:
     assert gc.isenabled()
+    # Where a program has frozen what it has, as these tests have, nobody else unfreezes it.
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 def test_it_rests_and_goes_on_whoever_is_inside() -> None:
