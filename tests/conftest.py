@@ -47,7 +47,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Leave tens of thousands of collected tests out of garbage collection: each that a test asks for would read all."""
+    """Leave tens of thousands of collected tests out of garbage collection: each would read all of them."""
     gc.collect()
     gc.freeze()
 
