@@ -84,6 +84,21 @@ def test_a_drag_is_one_step(calibration: q.Calibration) -> None:
     assert calibration["fc1.output"].override == (0.0, 2.0)
 
 
+def test_a_drag_whose_end_never_comes_is_undone_like_any_other(calibration: q.Calibration) -> None:
+    calibration.set_range("fc1.output", 0.0, 2.0, final=False)
+    assert calibration.unfinished
+    calibration.undo()
+    assert calibration["fc1.output"].override is None and not calibration.unfinished
+    calibration.redo()
+    assert calibration["fc1.output"].override == (0.0, 2.0)
+    calibration.set_range("fc1.output", 0.0, 1.0, final=False)
+    calibration.set_range("input", 0.0, 1.0)
+    assert calibration.undo_count == 3 and not calibration.unfinished
+    calibration.undo()
+    calibration.undo()
+    assert calibration["fc1.output"].override == (0.0, 2.0)
+
+
 def test_a_new_change_ends_what_could_be_made_again(calibration: q.Calibration) -> None:
     calibration.set_range("input", 0.0, 1.0)
     calibration.undo()

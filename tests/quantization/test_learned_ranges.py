@@ -135,6 +135,66 @@ def test_a_range_set_by_hand_is_where_learning_goes_on(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_a_scale_for_each_channel_is_chosen_before_learning_begins(way: str) -> None:
+    model, convert = WAYS[way](q.QConfig(VALUES, WEIGHTS["learned"]))
+    train(model)
+    calibration = model.calibration
+    name = next(one for one in calibration.names if one.endswith("weight"))
+    fake = next(one for one in learnable(model) if one.activation_post_process is calibration[name])
+    scale = fake.scale
+    calibration.choose(name, per_channel=True)
+    assert fake.scale is scale and scale.shape == fake.zero_point.shape == (6,)
+    learned(model.train())
+    assert np.unique(scale.detach().numpy()).size == 6
+    before = {one: calibration[one] for one in calibration.names}
+    steps = calibration.undo_count
+    for change in (calibration.undo, lambda: calibration.choose(name, per_channel=False)):
+        with pytest.raises(
+            wb.QuantizationError, match=r"6 scales are learned here, .* there cannot be 1 now"
+        ):
+            change()
+    assert {one: calibration[one] for one in calibration.names} == before
+    assert (calibration.undo_count, scale.shape) == (steps, (6,))
+    train(model.train(), 1)
+    with wb.no_grad():
+        assert bool(convert(model.eval())(X).isfinite().all())
+    fake.enable_static_estimate()
+    calibration.undo()
+    assert fake.scale is scale and scale.shape == (1,)
+    train(model.train(), 1)
+
+
+@pytest.mark.parametrize("scale", [float("nan"), float("inf"), 1e38])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_training_that_diverges_is_said_and_draws_on(way: str, scale: float) -> None:
+    model, convert = WAYS[way](q.QConfig(VALUES, WEIGHTS["learned"]))
+    learned(model)
+    calibration = q.Calibration(model, evaluate=(X, wb.zeros(8, dtype=wb.int64)))
+    calibration.figures()
+    fake = learnable(model)[-1]
+    before = fake.observer.range()
+    fake.scale.data = wb.full((1,), scale)
+    with wb.no_grad():
+        model(X)
+    assert calibration.outdated
+    np.testing.assert_array_equal(fake.activation_post_process.range(), before)
+    for once in (calibration.figures, calibration.figures, lambda: convert(model)):
+        with pytest.raises(wb.QuantizationError, match=r"has learned scale \[.*the training has diverged"):
+            once()
+    fake.enable_static_estimate()
+    model(X)
+    assert calibration.figures().sqnr is not None
+
+
+def test_scales_are_as_many_as_the_observer_has() -> None:
+    fake = q.LearnableFakeQuantize(
+        q.MovingAveragePerChannelMinMaxObserver, -128, 127, dtype=wb.qint8, qscheme=wb.per_channel_symmetric
+    )
+    fake(wb.tensor([[1.27], [2.54]]))
+    assert fake.scale.tolist() == pytest.approx([0.01, 0.02], rel=0.01)
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_a_state_brings_what_was_learned(way: str) -> None:
     model, convert = WAYS[way](q.QConfig(VALUES, WEIGHTS["learned"]))
     learned(model)

@@ -214,6 +214,11 @@ class Calibration:
         return len(self._changes.done)
 
     @property
+    def unfinished(self) -> bool:
+        """Whether a gesture has changed something and has not ended, which `undo` takes back like any other."""
+        return self._changes.unfinished
+
+    @property
     def redo_count(self) -> int:
         """How many changes can be made again."""
         return len(self._changes.taken_back)

@@ -92,7 +92,9 @@ class Changes:
         return Setting(factory_of(observer), observer.override)
 
     def put(self, name: str, after: Setting, final: bool = True) -> None:
-        """Set an observer; while `final` is False it is not yet a step to undo."""
+        """Set an observer; while `final` is False more of the same gesture follows: all of it is one step to undo."""
+        if self._held is not None and self._held[0] != name:
+            self._end()
         before = self.setting(name)
         self._put(name, after)
         # From the setting before the drag, which is undone as a whole.
@@ -108,6 +110,18 @@ class Changes:
         """Names of the observers that are others than they were."""
         return {name for name, factory in self._first.items() if factory != self.setting(name).factory}
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether something was set of which no end has come: it is undone like a step."""
+        return self._held is not None and self._held[1] != self.setting(self._held[0])
+
+    def _end(self) -> None:
+        """Remember a gesture of which no end has come, as when a page is closed under it."""
+        if self._held is not None and self.unfinished:
+            name, start = self._held
+            self._remember(Step((Change(name, start, self.setting(name)),)))
+        self._held = None
+
     def _remember(self, step: Step) -> None:
         for one in step.changes:
             self._first.setdefault(one.name, one.before.factory)
@@ -116,6 +130,7 @@ class Changes:
 
     def undo(self) -> None:
         """Take the last step back. Raises `QuantizationError` if there is none."""
+        self._end()
         if not self.done:
             raise QuantizationError("there is nothing to undo")
         step = self.done[-1]
@@ -126,6 +141,7 @@ class Changes:
 
     def redo(self) -> None:
         """Make the step again that was taken back. Raises `QuantizationError` if there is none."""
+        self._end()
         if not self.taken_back:
             raise QuantizationError("there is nothing to redo")
         step = self.taken_back[-1]
@@ -172,6 +188,7 @@ class Changes:
         """Keep the present settings as the side that they are, and set all observers as the other side has them."""
         if not self.active:
             raise QuantizationError(_NOTHING_KEPT)
+        self._end()
         here, there = self.active, "A" if self.active == "B" else "B"
         others = self.sides[there].settings
         changes = tuple(

@@ -17,6 +17,7 @@ from workbench.quantization.given import require_model
 from workbench.quantization.graph_mode.observing import is_prepared
 from workbench.quantization.intrinsic.modules import is_fused
 from workbench.quantization.layer_observers import check_tables, observe_weights, observer_of, quantizable
+from workbench.quantization.learnable_fake_quantize import check_learned
 from workbench.quantization.mappings import (
     DEFAULT_MODULE_TO_ACT_POST_PROCESS,
     PARTS_IN_CODES,
@@ -83,6 +84,7 @@ def convert(
             f"{seen_nothing(missing, watching)}. "
             "Call the prepared model with some data first, or set their ranges by hand with set_range(low, high)."
         )
+    check_learned(model)
     observe_weights(model)
     calibration = getattr(model, "calibration", None)
     made = with_integer_layers(

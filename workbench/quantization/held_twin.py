@@ -8,6 +8,8 @@ from typing import Any
 
 from workbench.core import dispatch
 from workbench.nn import Module
+from workbench.quantization.fake_quantize import FakeQuantizeBase
+from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.points import floating_twin
 
 __all__ = ["HeldTwin"]
@@ -45,4 +47,10 @@ class HeldTwin:
 
 
 def _tensors(module: Any) -> list[Any]:
-    return [*module.parameters(), *module.buffers()]
+    """Those that the twin computes with: it neither observes nor rounds."""
+    return [
+        one
+        for part in module.modules()
+        if not isinstance(part, ObserverBase | FakeQuantizeBase)
+        for one in (*part.parameters(recurse=False), *part.buffers(recurse=False))
+    ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.base.errors import QuantizationError
 from workbench.core.value import new
-from workbench.nn import Parameter
+from workbench.nn import Module, Parameter
 from workbench.ops.quantized.learnable_fake_quantize import (
     fake_quantize_learnable_per_channel_affine,
     fake_quantize_learnable_per_tensor_affine,
@@ -21,7 +21,7 @@ from workbench.quantization.observer_base import Array, ObserverBase
 from workbench.quantization.schemes import Scheme
 from workbench.tensor import Tensor
 
-__all__ = ["LearnableFakeQuantize"]
+__all__ = ["LearnableFakeQuantize", "check_learned"]
 
 
 class LearnableFakeQuantize(ObservingFakeQuantize):
@@ -173,11 +173,22 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
         if self.qscheme.symmetric and bool(np.any(self.zero_point.payload)):
             self.zero_point.data = new(np.zeros_like(self.zero_point.payload))
 
+    @property
+    def sensible(self) -> bool:
+        """Whether codes can have the scale and the zero point that are learned: not where training diverges."""
+        if self.static_enabled.payload[0]:
+            return True
+        widest = self.scale.payload.astype(np.float64) * (self.quant_max - self.quant_min)
+        return bool(
+            np.all(np.abs(widest) <= np.finfo(np.float32).max)
+            and np.all(np.isfinite(self.zero_point.payload))
+        )
+
     def qparams(self) -> tuple[Array, Array]:
         """Return scale (float32) and zero point (int64) as they were learned, one entry or one a channel."""
         self._keep_sensible()
         limits = self.quant_min, self.quant_max
-        zero = np.clip(np.rint(self.zero_point.payload), *limits).astype(np.int64)
+        zero = np.clip(np.rint(np.nan_to_num(self.zero_point.payload)), *limits).astype(np.int64)
         scale = np.array(self.scale.payload)
         return (scale, zero) if self.qscheme.per_channel else (scale[0], zero[0])
 
@@ -203,8 +214,40 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
             return
         if observer.override is not None and observer.learned is None:
             self.take_range()
-        observer.learn(*self.qparams())
+        if self.sensible:
+            observer.learn(*self.qparams())
+        else:
+            # Views go on with the last that codes can have, and are told why nothing is measured: `check_learned`.
+            observer.outdate()
+
+    def check_follower(self, observer: ObserverBase) -> None:
+        """Refuse an observer that has another number of scales than are learned here."""
+        if not self.learning_enabled.payload[0] or not observer.has_data:
+            return
+        count, wanted = self.scale.shape[0], np.size(observer.qparams()[0])
+        if count != wanted:
+            raise QuantizationError(
+                f"{count} scale{'s are' if count > 1 else ' is'} learned here, and an optimizer holds "
+                f"{'them' if count > 1 else 'it'}: there cannot be {wanted} now. Choose per channel or per tensor "
+                "before learning begins, or after enable_static_estimate()"
+            )
 
     def _take(self, scale: Array, zero_point: Array) -> None:
-        self.scale.data = new(np.atleast_1d(scale).astype(np.float32))
-        self.zero_point.data = new(np.atleast_1d(zero_point).astype(np.float32))
+        for parameter, values in ((self.scale, scale), (self.zero_point, zero_point)):
+            given = np.atleast_1d(values).astype(np.float32)
+            if given.shape == tuple(parameter.shape):
+                parameter.data = new(given)
+            else:
+                # Whoever holds the parameter goes on holding it; what it was given belongs to the number of before.
+                parameter.payload, parameter.grad = given, None
+
+
+def check_learned(model: Module) -> None:
+    """Raise `QuantizationError` where a scale or a zero point was learned that no codes can have."""
+    for name, module in model.named_modules():
+        if isinstance(module, LearnableFakeQuantize) and not module.sensible:
+            raise QuantizationError(
+                f"{name} has learned scale {module.scale.tolist()} and zero point {module.zero_point.tolist()}, "
+                "which no codes can have: the training has diverged. Take smaller steps, or go back to the ranges "
+                "that were observed: enable_static_estimate()"
+            )

@@ -25,6 +25,7 @@ from workbench.graph import Graph, GraphError, tracing
 from workbench.quantization.analysis import hit, sqnr, together
 from workbench.quantization.held_batch import HeldBatch, rows_of
 from workbench.quantization.held_twin import HeldTwin
+from workbench.quantization.learnable_fake_quantize import check_learned
 from workbench.quantization.observer_base import ObserverBase
 from workbench.quantization.points import Point, followed
 from workbench.quantization.prepared_form import form_of
@@ -128,7 +129,7 @@ class Measurement:
         """Measure and return the figures."""
         with self._lock:
             versions = self.versions()
-            if versions != self._measured:
+            if versions != self._measured or self.trouble:
                 for figures in self._measure():
                     self._figures = figures
                 self._measured = self._answered = versions
@@ -314,6 +315,7 @@ class Measurement:
 
         Raises `QuantizationError` where observers have seen nothing yet.
         """
+        check_learned(self.model)
         missing = self._form.missing()
         if missing:
             raise QuantizationError(f"not calibrated yet: {', '.join(missing)}")

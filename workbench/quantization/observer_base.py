@@ -364,6 +364,12 @@ class ObserverBase(Module):
             self.version += 1
         self._tell()
 
+    def outdate(self) -> None:
+        """Say that what was found out with the range in force no longer holds."""
+        with self._lock:
+            self.version += 1
+        self._tell()
+
     def unlearn(self) -> None:
         """Choose by what is observed again, or by the range set by hand."""
         with self._lock:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from workbench.base.errors import QuantizationError
 from workbench.quantization.learnable_fake_quantize import LearnableFakeQuantize
 from workbench.quantization.observer import HistogramObserver
@@ -31,7 +33,7 @@ def successor(old: ObserverBase, make: Callable[[], Any], layer: Any = None) -> 
         if new.qscheme.per_channel == old.qscheme.per_channel:
             new.min_val.payload, new.max_val.payload = low.copy(), high.copy()
         elif old.has_data and not new.qscheme.per_channel:
-            new.min_val.payload, new.max_val.payload = low.min(), high.max()
+            new.min_val.payload, new.max_val.payload = np.asarray(low.min()), np.asarray(high.max())
         new.take_values(old)
         new.train(old.training)
     uncounted = isinstance(new, HistogramObserver) and new.density() is None
@@ -45,10 +47,20 @@ def successor(old: ObserverBase, make: Callable[[], Any], layer: Any = None) -> 
 
 
 def put_in_place(model: Any, old: ObserverBase, new: ObserverBase) -> None:
-    """Put `new` wherever `model` has `old`; the next call of the model shows it what it has shown the other."""
-    for module in [*model.modules()]:
-        for name, child in [*module.named_children()]:
-            if child is old:
-                setattr(module, name, new)
-                if isinstance(module, LearnableFakeQuantize):
-                    module.take_range()
+    """Put `new` wherever `model` has `old`; the next call of the model shows it what it has shown the other.
+
+    Raises `QuantizationError`, and changes nothing, where scales are learned and `new` has another number of them.
+    """
+    held = [
+        (module, name)
+        for module in model.modules()
+        for name, child in module.named_children()
+        if child is old
+    ]
+    learned = [module for module, _ in held if isinstance(module, LearnableFakeQuantize)]
+    for module in learned:
+        module.check_follower(new)
+    for module, name in held:
+        setattr(module, name, new)
+    for module in learned:
+        module.take_range()

@@ -48,6 +48,7 @@ from workbench.quantization.graph_mode.special_parts import (
 from workbench.quantization.graph_mode.statements import Statement, statements
 from workbench.quantization.graph_mode.tracing import THROUGH, traced
 from workbench.quantization.graph_mode.writes import FirstRun, without_writes
+from workbench.quantization.learnable_fake_quantize import check_learned
 from workbench.quantization.mappings import get_default_qat_module_mappings
 from workbench.quantization.prepare import check
 from workbench.quantization.qconfig import QConfig
@@ -299,6 +300,7 @@ def _ready(graph_module: Any, convert_custom_config: Any) -> ConvertCustomConfig
             f"the prepared model has no attribute {absent[0]!r}: name it in PrepareCustomConfig, too"
         )
     check_calibrated(graph_module)
+    check_learned(graph_module)
     return special
 
 

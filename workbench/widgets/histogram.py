@@ -117,7 +117,7 @@ class HistogramModel(ViewModel):
                 selected=chosen.name if chosen else None,
                 detail=detail,
                 model=figures_of(figures, None if measurement is None else measurement.samples),
-                undo=calibration.undo_count,
+                undo=calibration.undo_count + calibration.unfinished,
                 redo=calibration.redo_count,
                 change=self._change(),
                 refusal=self._refusal,

@@ -1,0 +1,239 @@
+"""``python -m tests.widgets.random_gestures FROM TO``: random gestures on the view of observers, and batches.
+
+Networks prepared in every way, calibrated or in training, are given what a person may do, much of it wrong: a gesture
+is done or refused in words, and then nothing has changed; every picture can be sent; whoever undoes everything is back
+at the beginning; and the model still runs, trains and becomes codes.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import workbench as wb
+from tests.widgets import random_events
+from workbench import nn
+from workbench import quantization as q
+from workbench.live.encode import encode_snapshot
+from workbench.live.messages import ChooseEvent
+from workbench.live.model import Refused
+from workbench.quantization.observer_settings import factory_of, settings_of
+from workbench.widgets.histogram import HistogramModel
+
+__all__ = ["gesture_failure"]
+
+X = wb.randn(8, 3, 6, 6, generator=wb.Generator().manual_seed(1))
+LABELS = wb.zeros(8, dtype=wb.int64)
+PARTS = ["conv", "norm", "relu"]
+ENGINES = ("x86", "fbgemm", "qnnpack")
+LEARNED = q.QConfig(
+    q.LearnableFakeQuantize.with_args(observer=q.MovingAverageMinMaxObserver, dtype=wb.quint8),
+    q.LearnableFakeQuantize.with_args(
+        observer=q.MovingAverageMinMaxObserver, quant_min=-128, quant_max=127, dtype=wb.qint8,
+        qscheme=wb.per_tensor_symmetric,
+    ),
+)  # fmt: skip
+
+
+class Net(nn.Module):
+    """A convolution, normalised and rectified, and a linear layer, between stubs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.quant, self.dequant = q.QuantStub(), q.DeQuantStub()
+        self.conv, self.norm, self.relu = nn.Conv2d(3, 6, 3), nn.BatchNorm2d(6), nn.ReLU()
+        self.linear = nn.Linear(96, 4)
+
+    def forward(self, x: Any) -> Any:
+        """[8, 3, 6, 6] to [8, 4]."""
+        x = self.relu(self.norm(self.conv(self.quant(x))))
+        return self.dequant(self.linear(x.flatten(1)))
+
+
+def _by_layers(config: q.QConfig) -> Any:
+    return q.prepare(q.fuse_modules(Net().eval(), PARTS), config)
+
+
+def _aware_by_layers(config: q.QConfig) -> Any:
+    model = q.fuse_modules_qat(Net().train(), PARTS)
+    model.qconfig = config
+    return q.prepare_qat(model)
+
+
+def _by_graph(mapping: q.QConfigMapping) -> Any:
+    return q.prepare_fx(Net().eval(), mapping, (X,))
+
+
+def _aware_by_graph(mapping: q.QConfigMapping) -> Any:
+    return q.prepare_qat_fx(Net().train(), mapping, (X,))
+
+
+WAYS: dict[str, tuple[Callable[[random.Random], Any], Callable[[Any], Any]]] = {
+    "by layers": (lambda rng: _by_layers(q.get_default_qconfig(rng.choice(ENGINES))), q.convert),
+    "in few bits": (
+        lambda rng: _by_layers(q.bits_qconfig(rng.choice([2, 4, 8]), rng.choice([4, 8]))),
+        q.convert,
+    ),
+    "as a graph": (lambda rng: _by_graph(q.get_default_qconfig_mapping(rng.choice(ENGINES))), q.convert_fx),
+    "aware": (lambda rng: _aware_by_layers(q.get_default_qat_qconfig(rng.choice(ENGINES))), q.convert),
+    "aware, as a graph": (
+        lambda rng: _aware_by_graph(q.get_default_qat_qconfig_mapping(rng.choice(ENGINES))),
+        q.convert_fx,
+    ),
+    "learned": (lambda rng: _aware_by_layers(LEARNED), q.convert),
+    "learned, as a graph": (
+        lambda rng: _aware_by_graph(q.QConfigMapping().set_global(LEARNED)),
+        q.convert_fx,
+    ),
+}
+"""How a network is prepared, and made codes."""
+
+
+class Story:
+    """One prepared network, its view, and what has happened to it."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.way = self.rng.choice(list(WAYS))
+        wb.manual_seed(seed)
+        prepare, self.convert = WAYS[self.way]
+        self.model = prepare(self.rng)
+        measured = (X, LABELS) if self.rng.random() < 0.7 else None
+        self.calibration = q.Calibration(self.model, evaluate=measured)
+        self.view = HistogramModel(self.calibration, "cell 1")
+        self.trained = self.model.training
+        self.optimizer = wb.optim.SGD(self.model.parameters(), lr=1e-3, momentum=0.9)
+        self.learning = False
+        self.begun = self.settings()
+        self.log: list[object] = [self.way]
+
+    def settings(self) -> str:
+        """How all observers are set: as text, in which NaN is NaN."""
+        known = self.calibration
+        return str({name: (factory_of(known[name]), known[name].override) for name in known.names})
+
+    def tell(self) -> str:
+        """Go through it; return what went wrong last, if anything did."""
+        try:
+            self.call()
+            for _ in range(self.rng.randrange(3, 25)):
+                self.rng.choice(
+                    [self.gesture, self.gesture, self.gesture, self.call, self.train, self.draw]
+                )()
+            self.end()
+        except Exception:  # a judge says of whatever went wrong how it came about
+            return "\n  ".join([traceback.format_exc(), *map(str, self.log)])
+        return ""
+
+    def gesture(self) -> None:
+        """Do something in the view, or have it refused."""
+        event = random_events.draw(self.rng, list(self.calibration.names))
+        known = self.calibration
+        before = self.settings(), known.undo_count + known.unfinished, known.active
+        self.log.append(event)
+        try:
+            self.view.handle(event)
+        except Refused as refusal:
+            self.log.append(f"refused: {refusal}")
+            assert (self.settings(), known.undo_count + known.unfinished, known.active) == before
+            return
+        if isinstance(event, ChooseEvent):
+            now = settings_of(known[event.id])
+            for part in ("rule", "symmetric", "bits", "per_channel"):
+                wanted = getattr(event, part)
+                assert wanted is None or getattr(now, part) == wanted, part
+
+    def call(self) -> None:
+        """Show the model a batch, often a strange one."""
+        x = random_events.batch(self.rng)
+        # What is normalised over a batch is refused one sample, and none, by the layer itself.
+        if not (self.trained and x.shape[0] < 2):
+            self.log.append(f"a batch {list(x.shape)}")
+            self.model(x)
+
+    def train(self) -> None:
+        """Train it by a step; where scales can be learned, have them learned from now on, or no longer."""
+        if not self.trained:
+            return
+        if "learned" in self.way and self.rng.random() < 0.4:
+            self.learning = not self.learning
+            for one in self.model.modules():
+                if isinstance(one, q.LearnableFakeQuantize):
+                    (one.enable_param_learning if self.learning else one.enable_static_estimate)()
+        self.log.append(f"a step, learning {self.learning}")
+        self.optimizer.zero_grad()
+        nn.functional.cross_entropy(self.model(X), LABELS).backward()
+        try:
+            self.optimizer.step()
+        except ValueError as refusal:
+            if "remembers" not in str(refusal):
+                raise
+            self.optimizer.state.clear()
+
+    def draw(self) -> None:
+        """Make a picture, and write it as it is sent."""
+        self.log.append("a picture")
+        if self.rng.random() < 0.3:
+            self.view.settle()
+        encode_snapshot("histogram", self.view.snapshot())
+
+    def end(self) -> None:
+        """Undo everything, and make the model codes."""
+        self.draw()
+        self.calibration.code()
+        self.log.append("all undone")
+        try:
+            while self.calibration.undo_count or self.calibration.unfinished:
+                self.calibration.undo()
+        except wb.QuantizationError as refusal:
+            if not (self.learning and "learned here" in str(refusal)):
+                raise
+        else:
+            assert self.settings() == self.begun
+        self.log.append("converted")
+        try:
+            with wb.no_grad():
+                self.convert(self.model.eval())(X)
+        except wb.QuantizationError as refusal:
+            self.log.append(f"refused: {refusal}")
+
+
+def gesture_failure(seed: int) -> str | None:
+    """Return what goes wrong in the story of a seed."""
+    # Batches of infinities are given on purpose.
+    with np.errstate(all="ignore"):
+        found = Story(seed).tell()
+    return f"seed {seed}: {found}" if found else None
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Judge the stories of some seeds; print what fails as it does, and how many did."""
+    first, last = map(int, arguments)
+    warnings.simplefilter("error")
+    aside: list[object] = []
+    usual = threading.excepthook
+
+    def note(failure: threading.ExceptHookArgs) -> None:
+        aside.append(failure)
+        usual(failure)
+
+    # What is measured beside fails beside.
+    threading.excepthook = note
+    failed = 0
+    for seed in range(first, last):
+        found = gesture_failure(seed)
+        failed += found is not None
+        print(f"{found}\n" if found else "", end="", flush=True)
+    print(f"{last - first} judged, {failed} failed, {len(aside)} failed beside")
+    return min(failed + len(aside), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

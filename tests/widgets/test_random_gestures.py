@@ -1,0 +1,13 @@
+"""Random gestures on the view of observers: each is done, or refused in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.widgets.random_gestures import gesture_failure
+
+
+@pytest.mark.parametrize("first", range(0, 60, 6))
+def test_gestures_are_done_or_refused_and_can_be_undone(first: int) -> None:
+    found = [one for seed in range(first, first + 6) if (one := gesture_failure(seed)) is not None]
+    assert not found, found[0]
