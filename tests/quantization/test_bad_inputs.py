@@ -441,3 +441,34 @@ def test_products_on_numbers_of_codes() -> None:
     for one, other in ((codes, codes), (codes, wb.ones(2, 3)), (wb.ones(2, 3), codes)):
         with pytest.raises(wb.DTypeError, match=message):
             layer(one, other)
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (
+            q.default_symmetric_qnnpack_qconfig,
+            "the output of Linear becomes quint8, and its observer says qint8",
+        ),
+        (
+            q.QConfig(q.default_observer, q.MinMaxObserver.with_args(dtype=wb.quint8)),
+            "the weight of Linear becomes qint8, and its observer says quint8",
+        ),
+    ],
+)
+@pytest.mark.parametrize("graph", [False, True])
+def test_types_that_no_kernel_has_are_refused_with_those_that_it_has(
+    config: q.QConfig, words: str, graph: bool
+) -> None:
+    x, model = wb.randn(4, 3), wb.nn.Sequential(wb.nn.Linear(3, 2)).eval()
+    prepared = (
+        q.prepare_fx(model, q.QConfigMapping().set_global(config), (x,))
+        if graph
+        else q.prepare(model, config)
+    )
+    prepared(x)
+    with pytest.raises(
+        wb.QuantizationError, match=f"{words}: prepare the model with an observer of q.*_qconfig"
+    ):
+        (q.convert_fx if graph else q.convert)(prepared)
+    assert bool(prepared(x).isfinite().all())

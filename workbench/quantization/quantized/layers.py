@@ -91,11 +91,13 @@ def check_types(module: Any, weight: Any, observer: ObserverBase) -> None:
     kind = type(module).__name__
     if observer.dtype is not quint8:
         raise QuantizationError(
-            f"the output of {kind} becomes quint8, and its observer says {observer.dtype.name}"
+            f"the output of {kind} becomes quint8, and its observer says {observer.dtype.name}: prepare the model with "
+            "an observer of quint8, as get_default_qconfig() has, or with qconfig None for this layer"
         )
     if weight.dtype is not qint8:
         raise QuantizationError(
-            f"the weight of {kind} becomes qint8, and its observer says {weight.dtype.name}"
+            f"the weight of {kind} becomes qint8, and its observer says {weight.dtype.name}: prepare the model with an "
+            "observer of qint8, as get_default_qconfig() has, or with qconfig None for this layer"
         )
 
 
