@@ -2,14 +2,16 @@
 
 Networks prepared in every way, calibrated or in training, are given what a person may do, much of it wrong: a gesture
 is done or refused in words, and then nothing has changed; every picture can be sent; whoever undoes everything is back
-at the beginning; and the model still runs, trains and becomes codes.
+at the beginning; and the model still runs, trains and becomes codes. Beside a running cell no gesture ends the cell.
 """
 
 from __future__ import annotations
 
+import contextlib
 import random
 import sys
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -27,7 +29,7 @@ from workbench.live.model import Refused
 from workbench.quantization.observer_settings import factory_of, settings_of
 from workbench.widgets.histogram import HistogramModel
 
-__all__ = ["gesture_failure"]
+__all__ = ["WAYS", "beside_failure", "gesture_failure"]
 
 X = wb.randn(8, 3, 6, 6, generator=wb.Generator().manual_seed(1))
 LABELS = wb.zeros(8, dtype=wb.int64)
@@ -99,9 +101,9 @@ WAYS: dict[str, tuple[Callable[[random.Random], Any], Callable[[Any], Any]]] = {
 class Story:
     """One prepared network, its view, and what has happened to it."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, way: str = "") -> None:
         self.rng = random.Random(seed)
-        self.way = self.rng.choice(list(WAYS))
+        self.way = way or self.rng.choice(list(WAYS))
         wb.manual_seed(seed)
         prepare, self.convert = WAYS[self.way]
         self.model = prepare(self.rng)
@@ -160,14 +162,21 @@ class Story:
 
     def train(self) -> None:
         """Train it by a step; where scales can be learned, have them learned from now on, or no longer."""
-        if not self.trained:
-            return
-        if "learned" in self.way and self.rng.random() < 0.4:
-            self.learning = not self.learning
-            for one in self.model.modules():
-                if isinstance(one, q.LearnableFakeQuantize):
-                    (one.enable_param_learning if self.learning else one.enable_static_estimate)()
-        self.log.append(f"a step, learning {self.learning}")
+        if self.trained:
+            if "learned" in self.way and self.rng.random() < 0.4:
+                self.learn()
+            self.log.append(f"a step, learning {self.learning}")
+            self.step()
+
+    def learn(self) -> None:
+        """Have scales learned from now on, or no longer."""
+        self.learning = not self.learning
+        for one in self.model.modules():
+            if isinstance(one, q.LearnableFakeQuantize):
+                (one.enable_param_learning if self.learning else one.enable_static_estimate)()
+
+    def step(self) -> None:
+        """Train by one step."""
         self.optimizer.zero_grad()
         nn.functional.cross_entropy(self.model(X), LABELS).backward()
         try:
@@ -176,6 +185,43 @@ class Story:
             if "remembers" not in str(refusal):
                 raise
             self.optimizer.state.clear()
+
+    def beside(self, seconds: float) -> str:
+        """Make gestures while a thread calibrates or trains as a cell does; return what went wrong in either."""
+        over, failures = threading.Event(), []
+
+        def run() -> None:
+            steps = 0
+            try:
+                while not over.is_set():
+                    self.step() if self.trained else self.model(X)
+                    steps += 1
+                    if "learned" in self.way and steps % 40 == 0:
+                        self.learn()
+            except Exception:  # whatever ends the cell is what this looks for
+                failures.append(traceback.format_exc())
+
+        self.model(X)
+        cell = threading.Thread(target=run, name="cell")
+        cell.start()
+        try:
+            end = time.monotonic() + seconds
+            while time.monotonic() < end and not failures:
+                self.look()
+        except Exception:  # a judge says of whatever went wrong how it came about
+            failures.append(traceback.format_exc())
+        over.set()
+        cell.join()
+        return "\n  ".join([*failures, *map(str, self.log[-4:])]) if failures else ""
+
+    def look(self) -> None:
+        """Do something in the view, or have it refused, and make a picture now and then."""
+        event = random_events.draw(self.rng, list(self.calibration.names))
+        self.log.append(event)
+        with contextlib.suppress(Refused):
+            self.view.handle(event)
+        if self.rng.random() < 0.3:
+            encode_snapshot("histogram", self.view.snapshot())
 
     def draw(self) -> None:
         """Make a picture, and write it as it is sent."""
@@ -213,6 +259,18 @@ def gesture_failure(seed: int) -> str | None:
     return f"seed {seed}: {found}" if found else None
 
 
+def beside_failure(way: str, seed: int, seconds: float = 0.5) -> str | None:
+    """Return what goes wrong where gestures are made beside a running cell."""
+    often = sys.getswitchinterval()
+    # Threads take turns as often as they can.
+    sys.setswitchinterval(1e-4)
+    try:
+        found = Story(seed, way).beside(seconds)
+    finally:
+        sys.setswitchinterval(often)
+    return f"{way}, seed {seed}: {found}" if found else None
+
+
 def main(arguments: Sequence[str]) -> int:
     """Judge the stories of some seeds; print what fails as it does, and how many did."""
     first, last = map(int, arguments)
@@ -228,10 +286,10 @@ def main(arguments: Sequence[str]) -> int:
     threading.excepthook = note
     failed = 0
     for seed in range(first, last):
-        found = gesture_failure(seed)
-        failed += found is not None
-        print(f"{found}\n" if found else "", end="", flush=True)
-    print(f"{last - first} judged, {failed} failed, {len(aside)} failed beside")
+        for found in (gesture_failure(seed), beside_failure(list(WAYS)[seed % len(WAYS)], seed)):
+            failed += found is not None
+            print(f"{found}\n" if found else "", end="", flush=True)
+    print(f"{2 * (last - first)} judged, {failed} failed, {len(aside)} failed beside")
     return min(failed + len(aside), 1)
 
 

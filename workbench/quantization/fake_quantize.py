@@ -190,8 +190,9 @@ class FakeQuantize(ObservingFakeQuantize):
         A weight that a batch normalisation is folded into is such a product: its rows are observed and rounded
         without its being written down, where what is observed is a range for each.
         """
+        # Once: a person may put another one here while this runs.
         observer = self.observer
-        if factor is not None and not self._takes_factor(x, factor):
+        if factor is not None and not self._takes_factor(observer, x, factor):
             x, factor = x * factor.reshape(-1, *[1] * (x.ndim - 1)), None
         if self.observer_enabled.payload[0]:
             # Ranges are observed, not trained.
@@ -207,9 +208,8 @@ class FakeQuantize(ObservingFakeQuantize):
         axis = getattr(observer, "ch_axis", None)
         return fake_quantize(x, observer.scheme, self.scale.payload, self.zero_point.payload, axis)
 
-    def _takes_factor(self, x: Any, factor: Any) -> bool:
+    def _takes_factor(self, observer: ObserverBase, x: Any, factor: Any) -> bool:
         """Say whether rows and factors may stay apart: both are float32, and each row has a whole zero point."""
-        observer = self.observer
         return (
             isinstance(observer, (PerChannelMinMaxObserver, MovingAveragePerChannelMinMaxObserver))
             # Not one of somebody's own, which may choose otherwise.

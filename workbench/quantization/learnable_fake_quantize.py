@@ -145,25 +145,39 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
         # The first values are looked at in any case: what has seen none is not converted.
         if static or not observer.has_data:
             observer(x.detach())
+        scale, zero_point = self.scale, self.zero_point
         if static:
-            self.take_range()
+            scale, zero_point = self._taken(observer)
         if not self.fake_quant_enabled.payload[0]:
             return x
-        self._keep_sensible()
-        self._follow()
+        if not static:
+            self._keep_sensible()
+            self._follow()
         factor = (
             1.0 / math.sqrt(x.numel() * observer.quant_max) if self.use_grad_scaling and x.numel() else 1.0
         )
         limits = (observer.quant_min, observer.quant_max, factor)
         if not observer.qscheme.per_channel:
-            return fake_quantize_learnable_per_tensor_affine(x, self.scale, self.zero_point, *limits)
-        axis, count = self.ch_axis % x.ndim, self.scale.shape[0]
+            return fake_quantize_learnable_per_tensor_affine(x, scale, zero_point, *limits)
+        axis, count = getattr(observer, "ch_axis", -1) % x.ndim, scale.shape[0]
         if count != x.shape[axis]:
             raise QuantizationError(
                 f"{count} scales go with {count} channels, and dim {axis} of the input has {x.shape[axis]}: give "
                 f"channel_len={x.shape[axis]}"
             )
-        return fake_quantize_learnable_per_channel_affine(x, self.scale, self.zero_point, axis, *limits)
+        return fake_quantize_learnable_per_channel_affine(x, scale, zero_point, axis, *limits)
+
+    def _taken(self, observer: ObserverBase) -> tuple[Tensor, Tensor]:
+        """Take what is observed, and return it for this call alone.
+
+        Who moves ranges meanwhile may put another observer here: what was computed with is not theirs to change.
+        """
+        if not _has_range(observer):
+            return self.scale.detach(), self.zero_point.detach()
+        scale, zero_point = self._take(observer)
+        if self.activation_post_process is not observer:
+            self.take_range()
+        return new(scale), new(zero_point)
 
     def _keep_sensible(self) -> None:
         """Hold the scale above the least one, and the zero point in the middle where the scheme is symmetric."""
@@ -204,8 +218,8 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
 
     def take_range(self) -> None:
         """Begin anew with the range that the observer has."""
-        if self.activation_post_process.has_data or self.activation_post_process.override is not None:
-            self._take(*self.activation_post_process.qparams())
+        if _has_range(self.activation_post_process):
+            self._take(self.activation_post_process)
 
     def _follow(self) -> None:
         """Put what was learned in force; first take a range that was set by hand meanwhile."""
@@ -232,14 +246,24 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
                 "before learning begins, or after enable_static_estimate()"
             )
 
-    def _take(self, scale: Array, zero_point: Array) -> None:
+    def _take(self, observer: ObserverBase) -> tuple[Array, Array]:
+        """Have the scale and the zero point of an observer, and return them: one entry, or one a channel."""
+        scale, zero_point = observer.qparams()
+        scale = np.maximum(np.atleast_1d(scale).astype(np.float32), self.eps.payload[0])
+        zero_point = np.atleast_1d(zero_point).astype(np.float32)
+        if observer.qscheme.symmetric:
+            zero_point = np.zeros_like(zero_point)
         for parameter, values in ((self.scale, scale), (self.zero_point, zero_point)):
-            given = np.atleast_1d(values).astype(np.float32)
-            if given.shape == tuple(parameter.shape):
-                parameter.data = new(given)
+            if values.shape == tuple(parameter.shape):
+                parameter.data = new(values.copy())
             else:
-                # Whoever holds the parameter goes on holding it; what it was given belongs to the number of before.
-                parameter.payload, parameter.grad = given, None
+                # Whoever holds the parameter goes on holding it; its gradient was that of another number of values.
+                parameter.payload, parameter.grad = values.copy(), None
+        return scale, zero_point
+
+
+def _has_range(observer: ObserverBase) -> bool:
+    return observer.has_data or observer.override is not None
 
 
 def check_learned(model: Module) -> None:
