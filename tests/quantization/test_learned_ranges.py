@@ -186,6 +186,33 @@ def test_a_training_that_diverges_is_said_and_draws_on(way: str, scale: float) -
     assert calibration.figures().sqnr is not None
 
 
+@pytest.mark.parametrize("weight", ["observed", "learned"])
+def test_a_state_of_another_number_of_ranges_is_refused(weight: str) -> None:
+    one = {"observed": q.default_weight_fake_quant, "learned": WEIGHTS["learned"]}[weight]
+    model, _ = by_layers(q.QConfig(VALUES, one))
+    train(model)
+    whole = model.state_dict()
+    name = next(one for one in model.calibration.names if one.endswith("weight"))
+    model.calibration.choose(name, per_channel=True)
+    train(model)
+    fresh, _ = by_layers(q.QConfig(VALUES, one))
+    train(fresh)
+    for target, state, words in (
+        (
+            fresh,
+            model.state_dict(),
+            r"shape \[6\] .* with one for each, and here is one with one range for all channels",
+        ),
+        (model, whole, r"shape \[\] .* with one range for all channels, and here is one with one for each"),
+    ):
+        before = {key: value.numpy().copy() for key, value in target.state_dict().items()}
+        with pytest.raises(RuntimeError, match=f"size mismatch for .*min_val: .*{words}"):
+            target.load_state_dict(state)
+        after = target.state_dict()
+        assert all(np.array_equal(value, after[key].numpy()) for key, value in before.items())
+        train(target)
+
+
 def test_scales_are_as_many_as_the_observer_has() -> None:
     fake = q.LearnableFakeQuantize(
         q.MovingAveragePerChannelMinMaxObserver, -128, 127, dtype=wb.qint8, qscheme=wb.per_channel_symmetric

@@ -186,6 +186,38 @@ class ObserverBase(Module):
         self.register_buffer("min_val", new(np.array(np.inf, np.float32)))
         self.register_buffer("max_val", new(np.array(-np.inf, np.float32)))
 
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Take ends of as many ranges as there are channels: of one where there is one for all, and the other way."""
+        for name in ("min_val", "max_val"):
+            given = state_dict.get(prefix + name)
+            if isinstance(given, Tensor | np.ndarray) and not self._has_place_for(given):
+                there, here = ("one range for all channels", "one for each")[
+                    :: 1 if self.qscheme.per_channel else -1
+                ]
+                error_msgs.append(
+                    f"size mismatch for {prefix}{name}: a value of shape {list(given.shape)} was given, that of an "
+                    f"observer with {there}, and here is one with {here}: prepare the model with the qconfig that the "
+                    "state was saved with."
+                )
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+    def _has_place_for(self, ends: Tensor | np.ndarray[Any, Any]) -> bool:
+        if not self.qscheme.per_channel:
+            return math.prod(ends.shape) <= 1
+        # Before anything was seen there are no channels yet: an end is infinite.
+        return len(ends.shape) == 1 or (not ends.shape and not math.isfinite(float(ends)))
+
     @classmethod
     def with_args(cls, **settings: Any) -> PartialObserver:
         """Return a factory of observers of this kind with the given settings."""
