@@ -253,6 +253,8 @@ def test_figures_and_code(way: str) -> None:
     calibration.choose(next(one for one in calibration.names if one.endswith("output")), bits=7)
     code = calibration.code()
     assert "LearnableFakeQuantize.with_args(" in code and "use_grad_scaling=True" in code
-    assert "quant_min=0, quant_max=127" in code
+    assert "quant_min=0, quant_max=127" in code and "reduce_range" not in code, (
+        "the bit less is in the limits"
+    )
     sqnr = calibration.figures().sqnr
     assert sqnr is not None and sqnr > 20

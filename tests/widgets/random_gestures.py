@@ -1,20 +1,24 @@
 """``python -m tests.widgets.random_gestures FROM TO``: random gestures on the view of observers, and batches.
 
 Networks prepared in every way, calibrated or in training, are given what a person may do, much of it wrong: a gesture
-is done or refused in words, and then nothing has changed; every picture can be sent; whoever undoes everything is back
-at the beginning; and the model still runs, trains and becomes codes. Beside a running cell no gesture ends the cell.
+is done or refused in words, and then nothing has changed; every picture can be sent; what is written as code sets
+another network the same way; whoever undoes everything is back at the beginning; and the model still runs, trains and
+becomes codes. Beside a running cell no gesture ends the cell.
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import random
+import re
 import sys
 import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +30,7 @@ from workbench import quantization as q
 from workbench.live.encode import encode_snapshot
 from workbench.live.messages import ChooseEvent
 from workbench.live.model import Refused
-from workbench.quantization.observer_settings import factory_of, settings_of
+from workbench.quantization.observer_settings import settings_of
 from workbench.widgets.histogram import HistogramModel
 
 __all__ = ["WAYS", "beside_failure", "gesture_failure"]
@@ -59,43 +63,58 @@ class Net(nn.Module):
         return self.dequant(self.linear(x.flatten(1)))
 
 
-def _by_layers(config: q.QConfig) -> Any:
-    return q.prepare(q.fuse_modules(Net().eval(), PARTS), config)
+@dataclass(frozen=True)
+class Way:
+    """How a network is prepared, and made codes."""
+
+    config: Callable[[random.Random], Any]
+    model: Callable[[], Any]
+    prepare: Callable[[Any, Any], Any]
+    convert: Callable[[Any], Any]
 
 
-def _aware_by_layers(config: q.QConfig) -> Any:
-    model = q.fuse_modules_qat(Net().train(), PARTS)
-    model.qconfig = config
-    return q.prepare_qat(model)
+def _layers() -> Any:
+    return q.fuse_modules(Net().eval(), PARTS)
 
 
-def _by_graph(mapping: q.QConfigMapping) -> Any:
-    return q.prepare_fx(Net().eval(), mapping, (X,))
+def _aware_layers() -> Any:
+    return q.fuse_modules_qat(Net().train(), PARTS)
 
 
-def _aware_by_graph(mapping: q.QConfigMapping) -> Any:
-    return q.prepare_qat_fx(Net().train(), mapping, (X,))
+def _prepare_aware(model: Any, config: q.QConfig) -> Any:
+    return q.prepare_qat(model, qconfig=config)
 
 
-WAYS: dict[str, tuple[Callable[[random.Random], Any], Callable[[Any], Any]]] = {
-    "by layers": (lambda rng: _by_layers(q.get_default_qconfig(rng.choice(ENGINES))), q.convert),
-    "in few bits": (
-        lambda rng: _by_layers(q.bits_qconfig(rng.choice([2, 4, 8]), rng.choice([4, 8]))),
-        q.convert,
+def _prepare_graph(model: Any, mapping: q.QConfigMapping) -> Any:
+    return (q.prepare_qat_fx if model.training else q.prepare_fx)(model, mapping, (X,))
+
+
+def _graph(mapping: Callable[[random.Random], Any], trained: bool = False) -> Way:
+    return Way(mapping, lambda: Net().train(trained), _prepare_graph, q.convert_fx)
+
+
+WAYS = {
+    "by layers": Way(lambda rng: q.get_default_qconfig(rng.choice(ENGINES)), _layers, q.prepare, q.convert),
+    "in few bits": Way(
+        lambda rng: q.bits_qconfig(rng.choice([2, 4, 8]), rng.choice([4, 8])), _layers, q.prepare, q.convert
     ),
-    "as a graph": (lambda rng: _by_graph(q.get_default_qconfig_mapping(rng.choice(ENGINES))), q.convert_fx),
-    "aware": (lambda rng: _aware_by_layers(q.get_default_qat_qconfig(rng.choice(ENGINES))), q.convert),
-    "aware, as a graph": (
-        lambda rng: _aware_by_graph(q.get_default_qat_qconfig_mapping(rng.choice(ENGINES))),
-        q.convert_fx,
+    "as a graph": _graph(lambda rng: q.get_default_qconfig_mapping(rng.choice(ENGINES))),
+    "aware": Way(
+        lambda rng: q.get_default_qat_qconfig(rng.choice(ENGINES)), _aware_layers, _prepare_aware, q.convert
     ),
-    "learned": (lambda rng: _aware_by_layers(LEARNED), q.convert),
-    "learned, as a graph": (
-        lambda rng: _aware_by_graph(q.QConfigMapping().set_global(LEARNED)),
-        q.convert_fx,
-    ),
+    "aware, as a graph": _graph(lambda rng: q.get_default_qat_qconfig_mapping(rng.choice(ENGINES)), True),
+    "learned": Way(lambda rng: LEARNED, _aware_layers, _prepare_aware, q.convert),
+    "learned, as a graph": _graph(lambda rng: q.QConfigMapping().set_global(LEARNED), True),
 }
-"""How a network is prepared, and made codes."""
+
+
+def settings(known: q.Calibration) -> dict[str, str]:
+    """How all observers are set: as text, in which NaN is NaN."""
+    return {
+        name: f"{type(one).__name__} {settings_of(one)} {one.quant_min} {one.quant_max} {one.override}"
+        for name in known.names
+        for one in [known[name]]
+    }
 
 
 class Story:
@@ -105,21 +124,18 @@ class Story:
         self.rng = random.Random(seed)
         self.way = way or self.rng.choice(list(WAYS))
         wb.manual_seed(seed)
-        prepare, self.convert = WAYS[self.way]
-        self.model = prepare(self.rng)
+        self.kind = WAYS[self.way]
+        self.config = self.kind.config(self.rng)
+        # A mapping is the program's own: what is written later begins with it as it was.
+        self.model = self.kind.prepare(self.kind.model(), copy.deepcopy(self.config))
         measured = (X, LABELS) if self.rng.random() < 0.7 else None
         self.calibration = q.Calibration(self.model, evaluate=measured)
         self.view = HistogramModel(self.calibration, "cell 1")
         self.trained = self.model.training
         self.optimizer = wb.optim.SGD(self.model.parameters(), lr=1e-3, momentum=0.9)
         self.learning = False
-        self.begun = self.settings()
+        self.begun = settings(self.calibration)
         self.log: list[object] = [self.way]
-
-    def settings(self) -> str:
-        """How all observers are set: as text, in which NaN is NaN."""
-        known = self.calibration
-        return str({name: (factory_of(known[name]), known[name].override) for name in known.names})
 
     def tell(self) -> str:
         """Go through it; return what went wrong last, if anything did."""
@@ -138,13 +154,13 @@ class Story:
         """Do something in the view, or have it refused."""
         event = random_events.draw(self.rng, list(self.calibration.names))
         known = self.calibration
-        before = self.settings(), known.undo_count + known.unfinished, known.active
+        before = settings(known), known.undo_count + known.unfinished, known.active
         self.log.append(event)
         try:
             self.view.handle(event)
         except Refused as refusal:
             self.log.append(f"refused: {refusal}")
-            assert (self.settings(), known.undo_count + known.unfinished, known.active) == before
+            assert (settings(known), known.undo_count + known.unfinished, known.active) == before
             return
         if isinstance(event, ChooseEvent):
             now = settings_of(known[event.id])
@@ -230,10 +246,20 @@ class Story:
             self.view.settle()
         encode_snapshot("histogram", self.view.snapshot())
 
+    def write(self) -> None:
+        """Write it as code, and prepare another network by that."""
+        self.log.append("written as code")
+        code = re.sub(r"= get_default_\w+\(\)", "= mapping", self.calibration.code())
+        names = {"model": self.kind.model(), "example_inputs": (X,), "mapping": copy.deepcopy(self.config)}
+        exec(code, names)
+        prepared: Any = names["prepared"]
+        assert settings(prepared.calibration) == settings(self.calibration), code
+        prepared(X)
+
     def end(self) -> None:
         """Undo everything, and make the model codes."""
         self.draw()
-        self.calibration.code()
+        self.write()
         self.log.append("all undone")
         try:
             while self.calibration.undo_count or self.calibration.unfinished:
@@ -242,11 +268,11 @@ class Story:
             if not (self.learning and "learned here" in str(refusal)):
                 raise
         else:
-            assert self.settings() == self.begun
+            assert settings(self.calibration) == self.begun
         self.log.append("converted")
         try:
             with wb.no_grad():
-                self.convert(self.model.eval())(X)
+                self.kind.convert(self.model.eval())(X)
         except wb.QuantizationError as refusal:
             self.log.append(f"refused: {refusal}")
 

@@ -67,6 +67,8 @@ class _Written:
         settings = {"observer": type(observer), **made.settings}
         # Some have limits of their own unless others are given.
         if isinstance(fake, LearnableFakeQuantize):
+            # Those that are written have the bit less already.
+            settings.pop("reduce_range", None)
             limits = {"quant_min": observer.quant_min, "quant_max": observer.quant_max}
             return self.factory(
                 PartialObserver(LearnableFakeQuantize, {**settings, **limits, **_learning(fake)})
