@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import copy
 import functools
 import itertools
 import math
@@ -477,6 +478,14 @@ class ObserverBase(Module):
     # ----------------------------------------------------------------------------------------- copying
 
     # Locks cannot be copied, and who watches this one does not watch its copy.
+    def __deepcopy__(self, memo: dict[int, Any]) -> ObserverBase:
+        """Copy it as it is at one moment: values may be streaming through it."""
+        made = self.__class__.__new__(self.__class__)
+        memo[id(self)] = made
+        with self._lock:
+            made.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        return made
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_watcher")}
 
