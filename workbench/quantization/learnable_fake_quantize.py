@@ -254,11 +254,10 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
         if observer.qscheme.symmetric:
             zero_point = np.zeros_like(zero_point)
         for parameter, values in ((self.scale, scale), (self.zero_point, zero_point)):
-            if values.shape == tuple(parameter.shape):
-                parameter.data = new(values.copy())
-            else:
-                # Whoever holds the parameter goes on holding it; its gradient was that of another number of values.
-                parameter.payload, parameter.grad = values.copy(), None
+            # Whoever holds the parameter goes on holding it; a gradient was that of another number of values.
+            if values.shape != tuple(parameter.shape):
+                parameter.grad = None
+            parameter.payload = values.copy()
         return scale, zero_point
 
 
