@@ -95,6 +95,17 @@ def test_what_is_found_after_the_work_has_ended_does_not_wait_for_what_its_last_
     assert work.throttle.delay() == pytest.approx(REST), "the pictures after it rest as ever"
 
 
+def test_a_last_picture_that_is_being_made_when_the_work_ends_keeps_nothing_waiting() -> None:
+    work = Work(cost=1.0)
+    work.throttle.request("one", lambda: (work.do("last"), work.throttle.hurry()))
+    work.run(1001)
+    work.ask(mark="found beside")
+    assert work.throttle.delay() == pytest.approx(INTERVAL)
+    work.run(1003)
+    work.ask(mark="of the next run")
+    assert work.throttle.delay() > 2 * INTERVAL  # type: ignore[operator]
+
+
 def test_a_change_during_the_last_picture_is_drawn_after_it() -> None:
     work = Work(cost=1.0)
     work.throttle.request("one", lambda: (work.do("during"), work.ask(mark="after"), work.throttle.hurry()))

@@ -44,7 +44,8 @@ class Throttle:
         self._changed = threading.Condition()
         self._threaded = threaded
         self._pending: dict[str, tuple[Callable[[], None], bool]] = {}  # work, and whether it is urgent
-        self._free: set[str] = set()  # keys whose next picture disturbs nothing
+        self._making: str | None = None
+        self._free: dict[str, int] = {}  # how many pictures of a key, from now on, disturb nothing
         self._last: dict[str, tuple[float, float]] = {}  # end of the last picture, and its cost
         self._thread: threading.Thread | None = None
         self.enter: Callable[[], None] | None = None
@@ -74,7 +75,10 @@ class Throttle:
         with self._changed:
             self._pending = {key: (work, True) for key, (work, _) in self._pending.items()}
             # It is often the dearest of all, and what is found in the seconds after it is waited for.
-            self._free.update(self._pending)
+            # So is one that is being made already: its view model was settled a moment ago.
+            self._free = {key: 1 + (key == self._making) for key in self._pending}
+            if self._making is not None:
+                self._free.setdefault(self._making, 1)
             self._changed.notify()
 
     def forget(self, key: str) -> None:
@@ -82,7 +86,7 @@ class Throttle:
         with self._changed:
             self._pending.pop(key, None)
             self._last.pop(key, None)
-            self._free.discard(key)
+            self._free.pop(key, None)
 
     def delay(self) -> float | None:
         """Return the seconds until the next picture is due (0 if one is), None if nothing is pending."""
@@ -100,15 +104,18 @@ class Throttle:
                 return False
             key = min(ready)[2]
             work, _ = self._pending.pop(key)
-            free = key in self._free
-            self._free.discard(key)
+            self._making = key
         before = self._cost()
         try:
             work()
         # Also after a failure: a picture that costs much and fails must not be tried without end.
         finally:
             with self._changed:
+                self._making = None
+                free = self._free.pop(key, 0)
                 self._last[key] = (self._clock(), 0.0 if free else self._cost() - before)
+                if free > 1:
+                    self._free[key] = free - 1
         return True
 
     def _due(self, key: str) -> float:
