@@ -35,6 +35,7 @@ TESTS = {
     "address": [
         "tests/kernels", "tests/core/test_eager.py", "tests/core/test_eager_refusals.py",
         "tests/core/test_direct_writes.py", "tests/core/test_eager_views.py", "tests/core/test_eager_halves.py",
+        "tests/core/test_replaced_memory.py",
         "tests/tensor/test_compiled_factories.py", "tests/compiler", "--ignore=tests/kernels/test_memory.py",
         "--deselect=tests/kernels/test_convolution.py::test_nothing_is_kept_between_calls",
         "--deselect=tests/kernels/test_concurrent.py::test_a_child_may_be_forked_while_kernels_run",

@@ -155,12 +155,11 @@ bool see(Call& call, Value* result, bool grad) {
         (!base || base != PyArray_BASE(as_array(call.arrays[0]))))
         return true; // a copy, whose own reshaping made it a view of something else
     auto* viewed = as_value(call.args[0]);
-    PyObject* owner = some(viewed->owner) ? viewed->owner : call.args[0];
+    result->owner = Py_NewRef(some(viewed->owner) ? viewed->owner : call.args[0]);
     if (!call.params()) return false;
-    result->owner = Py_NewRef(owner);
     result->view = PyTuple_Pack(4, call.args[0], reinterpret_cast<PyObject*>(call.op), call.params(),
                                grad && recorded(viewed) ? Py_True : Py_False);
-    result->seen = as_value(owner)->changes;
+    result->seen = as_value(result->owner)->changes;
     return result->view != nullptr;
 }
 

@@ -139,10 +139,12 @@ Answer find(PyObject* parameter, PyObject* state, const Keys& keys, PyObject* gr
     const bool is_complex = type == NPY_CFLOAT || type == NPY_CDOUBLE; // two real numbers each
     if (type != NPY_FLOAT && type != NPY_DOUBLE && !is_complex) return Answer::left;
     if (!dense(own)) return Answer::left;
+    found.parameter = Ref(Py_NewRef(reinterpret_cast<PyObject*>(own)));
 
     PyArrayObject* slope = as_array(as_value(gradient.object)->array);
     if (PyArray_TYPE(slope) != type || !same_shape(own, slope)) return Answer::left;
     if (!PyArray_ISBEHAVED_RO(slope) || !lie_alike(own, slope)) {
+        Ref held(Py_NewRef(reinterpret_cast<PyObject*>(slope))); // NumPy copies without the GIL
         found.gradient = Ref(PyArray_NewLikeArray(own, NPY_KEEPORDER, nullptr, 0));
         if (!found.gradient || PyArray_CopyInto(as_array(found.gradient.object), slope) < 0) return Answer::error;
         slope = as_array(found.gradient.object);
@@ -177,7 +179,6 @@ Answer find(PyObject* parameter, PyObject* state, const Keys& keys, PyObject* gr
     found.piece.gradient = PyArray_DATA(slope);
     found.piece.count = PyArray_SIZE(own) * (is_complex ? 2 : 1);
     found.piece.wide = type == NPY_DOUBLE || type == NPY_CDOUBLE;
-    found.parameter = Ref(Py_NewRef(reinterpret_cast<PyObject*>(own)));
     found.written.emplace_back(Py_NewRef(parameter));
     return Answer::taken;
 }

@@ -38,11 +38,11 @@ int untouched(const Node* node) {
 
 // The outputs whose payloads the call saved, on their place of the tape.
 PyObject* saved_outputs(PyObject* self) {
-    PyObject* saved = as_node(self)->saved;
-    Py_ssize_t n = PyTuple_GET_SIZE(saved);
+    Ref saved(Py_NewRef(as_node(self)->saved)); // as the inputs
+    Py_ssize_t n = PyTuple_GET_SIZE(saved.object);
     Ref outs(PyTuple_New(n));
     for (Py_ssize_t i = 0; outs && i < n; ++i) {
-        Value* out = made(PyTuple_GET_ITEM(saved, i), nullptr);
+        Value* out = made(PyTuple_GET_ITEM(saved.object, i), nullptr);
         if (!out) return nullptr;
         Py_XSETREF(out->grad_fn, Py_NewRef(self));
         out->output = static_cast<int>(i);

@@ -79,7 +79,8 @@ PyObject* get_shape(PyObject* self, void*) {
         Ref shape(PyObject_GetAttrString(payload.object, "shape"));
         return shape ? PyObject_CallOneArg(reinterpret_cast<PyObject*>(size_type), shape.object) : nullptr;
     }
-    PyArrayObject* array = as_array(value->array);
+    Ref held(Py_NewRef(value->array)); // the size is a new object, on whose account garbage may be collected
+    PyArrayObject* array = as_array(held.object);
     const int dims = PyArray_NDIM(array);
     PyObject* size = size_type->tp_alloc(size_type, dims);
     for (int d = 0; size && d < dims; ++d) {

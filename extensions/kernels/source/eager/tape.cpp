@@ -51,10 +51,10 @@ PyObject* without_numbers(PyArrayObject* array) {
 }
 
 // What the tape keeps of an input that the gradient rule does not read: itself where it is small or a leaf, in which a
-// gradient gathers, else a stand-in on the same place of the tape.
-PyObject* stand_in(PyObject* one) {
+// gradient gathers, else a stand-in on the same place of the tape. `array` is what was computed with: by now the value may
+// have another.
+PyObject* stand_in(PyObject* one, PyArrayObject* array) {
     auto* value = as_value(one);
-    PyArrayObject* array = as_array(value->array);
     if (PyArray_NBYTES(array) <= LARGE || (!some(value->grad_fn) && value->requires_grad)) return Py_NewRef(one);
     Ref payload(without_numbers(array));
     Value* other = payload ? made(payload.object, value->names) : nullptr;
@@ -81,7 +81,7 @@ PyObject* kept_inputs(const Call& call, unsigned needs) {
         const unsigned here = 1u << i;
         const bool others = (needs & ~here) != 0 || (call.op->own & here && needs);
         const bool read = (call.op->reads & here) && (!call.op->crossed || others);
-        PyObject* one = read || !is_value(call.args[i]) ? Py_NewRef(call.args[i]) : stand_in(call.args[i]);
+        PyObject* one = read || !is_value(call.args[i]) ? Py_NewRef(call.args[i]) : stand_in(call.args[i], as_array(call.arrays[i]));
         if (!one) return nullptr;
         PyTuple_SET_ITEM(inputs.object, i, one);
     }

@@ -191,10 +191,12 @@ Value* made(PyObject* array, PyObject* names) {
         PyErr_SetString(PyExc_RuntimeError, "the type of new values has not been set: import workbench first");
         return nullptr;
     }
+    // Held first: a new object may have garbage collected, whose code may let go of what is not.
+    Ref held(Py_NewRef(array)), held_names(some(names) ? Py_NewRef(names) : nullptr);
     auto* value = as_value(type->tp_alloc(type, 0));
     if (!value) return nullptr;
-    value->array = Py_NewRef(array);
-    value->names = some(names) ? Py_NewRef(names) : nullptr;
+    value->array = held.release();
+    value->names = held_names.release();
     return value;
 }
 

@@ -209,7 +209,8 @@ bool own_places(PyArrayObject* array) {
 int copy_into(PyArrayObject* target, PyArrayObject* source) {
     if (PyArray_TYPE(target) != PyArray_TYPE(source) || !same_sizes(target, source) || !apart(target, source)) return 0;
     if (!PyArray_ISBEHAVED(target) || !own_places(target)) return 0;
-    Ref kept(Py_NewRef(reinterpret_cast<PyObject*>(source))); // NumPy copies without the GIL
+    // NumPy copies without the GIL, and meanwhile another thread may give either value new memory.
+    Ref kept(Py_NewRef(reinterpret_cast<PyObject*>(source))), written(Py_NewRef(reinterpret_cast<PyObject*>(target)));
     if (PyArray_ISCARRAY(target) && PyArray_ISCARRAY_RO(source)) {
         std::memcpy(PyArray_DATA(target), PyArray_DATA(source), PyArray_NBYTES(target));
         return 1;
@@ -234,10 +235,10 @@ int set_part(PyObject* target, PyObject* key, PyObject* value) {
     bool grad = false;
     int common = common_target(target, grad);
     if (common <= 0) return common;
-    PyArrayObject* array = as_array(as_value(target)->array);
-    Ref whole(simple_key(key, PyArray_NDIM(array)));
+    Ref held(Py_NewRef(as_value(target)->array)); // over the new objects that follow
+    Ref whole(simple_key(key, PyArray_NDIM(as_array(held.object))));
     if (!whole) return PyErr_Occurred() ? -1 : 0;
-    Ref shown(part(reinterpret_cast<PyObject*>(array), whole.object));
+    Ref shown(part(held.object, whole.object));
     if (!shown) return PyErr_Occurred() ? -1 : 0;
     int done = 0;
     if (!is_value(value))
