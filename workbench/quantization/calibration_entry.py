@@ -58,7 +58,7 @@ class Entry:
     def range(self) -> Range | None:
         """Return the ends of the range in force, over all channels; None before the first value."""
         observer = self.observer
-        if not observer.has_data and observer.override is None:
+        if not observer.has_range:
             return None
         if observer.qscheme.per_channel and observer.override is not None:
             low, high = observer.override

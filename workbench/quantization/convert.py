@@ -43,7 +43,7 @@ def uncalibrated(model: Module) -> list[str]:
         # Functions that a model has at hand and never calls have nothing to find out.
         if isinstance(module, FloatFunctional):
             continue
-        if observer is None or (not observer_of(module).has_data and observer_of(module).override is None):
+        if observer is None or not observer_of(module).has_range:
             missing.append(name)
     return missing
 

@@ -134,9 +134,7 @@ class Damages:
         """
         with self._lock, dispatch.no_grad():
             end = time.perf_counter() + budget
-            ready = [
-                one for one in self._stale() if one.observer.has_data or one.observer.override is not None
-            ]
+            ready = [one for one in self._stale() if one.observer.has_range]
             if not ready and not self._known:
                 raise QuantizationError("not calibrated yet: call the prepared model with some data first")
             for point in ready:
@@ -152,7 +150,7 @@ class Damages:
     def latest(self) -> list[Damage]:
         """Return what is known, the dearest first; what is outdated is looked at again beside."""
         with self._state:
-            ready = any(one.observer.has_data for one in self._stale())
+            ready = any(one.observer.has_range for one in self._stale())
             if ready and not self._busy and not self.trouble:
                 self._busy = True
                 # A daemon: Python must not wait for figures when it ends.
@@ -168,7 +166,7 @@ class Damages:
                 worked = time.perf_counter() - start
                 flowing = self._flowed() != before
                 self._done()
-                if done == len(self.points) or not any(one.observer.has_data for one in self._stale()):
+                if done == len(self.points) or not any(one.observer.has_range for one in self._stale()):
                     return
                 time.sleep(worked * (LONG_REST if flowing else REST))
         except _KNOWN as error:

@@ -197,7 +197,7 @@ class FakeQuantize(ObservingFakeQuantize):
         if self.observer_enabled.payload[0]:
             # Ranges are observed, not trained.
             observer(*(one.detach() for one in (x, factor) if one is not None))
-        if observer.has_data or observer.override is not None:
+        if observer.has_range:
             self._take(*observer.qparams())
         if not self.fake_quant_enabled.payload[0]:
             return x

@@ -172,7 +172,7 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
 
         Who moves ranges meanwhile may put another observer here: what was computed with is not theirs to change.
         """
-        if not _has_range(observer):
+        if not observer.has_range:
             return self.scale.detach(), self.zero_point.detach()
         scale, zero_point = self._take(observer)
         if self.activation_post_process is not observer:
@@ -218,7 +218,7 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
 
     def take_range(self) -> None:
         """Begin anew with the range that the observer has."""
-        if _has_range(self.activation_post_process):
+        if self.activation_post_process.has_range:
             self._take(self.activation_post_process)
 
     def _follow(self) -> None:
@@ -259,10 +259,6 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
                 parameter.grad = None
             parameter.payload = values.copy()
         return scale, zero_point
-
-
-def _has_range(observer: ObserverBase) -> bool:
-    return observer.has_data or observer.override is not None
 
 
 def check_learned(model: Module) -> None:

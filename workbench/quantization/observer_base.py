@@ -340,6 +340,11 @@ class ObserverBase(Module):
         low, high = self.min_val.payload, self.max_val.payload
         return low.size > 0 and bool((low <= high).all())
 
+    @property
+    def has_range(self) -> bool:
+        """True once a range is known: a finite value was seen, or a range was set by hand."""
+        return self.has_data or self._override is not None
+
     def observed_range(self) -> tuple[Array, Array]:
         """Return the range that this observer would choose: ends as arrays, one entry or one a channel."""
         return self.min_val.payload.astype(np.float64), self.max_val.payload.astype(np.float64)
@@ -463,7 +468,7 @@ class ObserverBase(Module):
 
         Where no finite value was seen and no range was set, warn and return 1 and 0.
         """
-        if not self.has_data and self._override is None:
+        if not self.has_range:
             seen = ""
             if self.nan_count or self.inf_count:
                 seen = f": it has seen only {self.nan_count} NaN and {self.inf_count} infinite values"

@@ -62,9 +62,7 @@ def watchers(module: GraphModule) -> dict[Node, Any]:
 def uncalibrated(module: GraphModule) -> list[str]:
     """Return the names of the values whose observers have seen nothing finite and have no range set by hand."""
     return [
-        str(node.args[0])
-        for node, watching in watchers(module).items()
-        if not range_of(watching).has_data and range_of(watching).override is None
+        str(node.args[0]) for node, watching in watchers(module).items() if not range_of(watching).has_range
     ]
 
 

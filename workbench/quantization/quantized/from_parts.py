@@ -53,8 +53,7 @@ class InCodes:
         missing = [
             path
             for path, part in parts_of(made)
-            if isinstance(part, Linear)
-            and not (observer_of(part).has_data or observer_of(part).override is not None)
+            if isinstance(part, Linear) and not observer_of(part).has_range
         ]
         if missing:
             raise QuantizationError(

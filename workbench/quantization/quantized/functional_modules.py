@@ -50,7 +50,7 @@ class QFunctional(QuantizedModule):
         observer = observer_of(module)
         made = cls()
         made.dtype = observer.dtype
-        made.known = observer.has_data or observer.override is not None
+        made.known = observer.has_range
         if made.known:
             made.set_output(observer)
         return made
