@@ -14,7 +14,9 @@ from workbench.base.seams import Seam
 from workbench.core.typing import Tensor
 from workbench.kernels.loader import native
 
-__all__ = ["APPLY", "VALUE_FIELDS", "CallBase", "NodeBase", "OpBase", "ValueBase", "eager", "next_serial"]
+__all__ = [
+    "APPLY", "VALUE_FIELDS", "CallBase", "NodeBase", "OpBase", "ValueBase", "attributes_of", "eager", "next_serial",
+]  # fmt: skip
 
 
 class _PlainValue:
@@ -78,5 +80,7 @@ else:
     OpBase = _PlainOp if eager is None else eager.OpBase
 NodeBase: Any = _PlainNode if eager is None else eager.NodeBase
 CallBase: Any = _PlainCall if eager is None else eager.CallBase
+attributes_of: Callable[[Any], dict[str, Any]] = vars if eager is None else eager.attributes
+"""`vars` of an object that several threads have: Python 3.11 may end in a segmentation fault where two ask at once."""
 next_serial: Callable[[], int] = itertools.count().__next__ if eager is None else eager.next_serial
 """Gives recorded calls their numbers: what was recorded later has the larger one."""

@@ -61,6 +61,8 @@ class CodeGen:
     tensor(2.)
     """
 
+    __slots__ = ("__weakref__", "_body_transformer", "_func_name")
+
     def __init__(self) -> None:
         self._body_transformer: Callable[[list[str]], list[str]] | None = None
         self._func_name = "forward"

@@ -46,6 +46,10 @@ Table = OrderedDict[int, Hook]
 class Hooks:
     """The hooks of a module, by kind."""
 
+    __slots__ = (
+        "backward", "backward_pre", "forward", "forward_pre", "load", "load_pre", "state", "state_pre",
+    )  # fmt: skip
+
     def __init__(self) -> None:
         self.forward: Table = OrderedDict()
         self.forward_pre: Table = OrderedDict()

@@ -45,11 +45,9 @@ class Registry:
                 setattr(cls, name, staticmethod(kept))
 
     def __init__(self) -> None:
-        # Past our own `__setattr__`, which reads these very tables.
-        put = object.__setattr__
-        put(self, "_parameter_names", {})
-        put(self, "_buffer_names", {})
-        put(self, "_module_names", {})
+        # Past our own `__setattr__`, which reads these very tables. The dict is made now: of Python 3.11 two threads
+        # that ask for it first, as copies do, may get one each.
+        self.__dict__.update(_parameter_names={}, _buffer_names={}, _module_names={})
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__

@@ -221,6 +221,7 @@ class ChannelExtremes:
     """Samples of a batch that are looked at."""
     INTERVAL = 0.5
     """Least time between two looks, in seconds."""
+    __slots__ = ("_next", "high", "low", "name")
 
     def __init__(self) -> None:
         self.name: str | None = None

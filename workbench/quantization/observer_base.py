@@ -80,6 +80,8 @@ class PartialObserver:
     Two factories are equal where they make the same observers: a `QConfig` can be compared with another.
     """
 
+    __slots__ = ("__weakref__", "callable_args", "make", "settings")
+
     def __init__(
         self,
         make: Callable[..., Module],

@@ -32,7 +32,7 @@ def real_number(value: Any, what: str) -> float:
     return float(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Scheme:
     """How a range becomes codes: the type of the codes, their limits, and whether zero stands in the middle.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import AutogradError
-from workbench.core.bases import VALUE_FIELDS
+from workbench.core.bases import VALUE_FIELDS, attributes_of
 from workbench.core.lending import lend, share
 from workbench.core.value import Value
 
@@ -45,7 +45,7 @@ def rebuild(cls: type[Value], payload: Any, names: Any, requires_grad: bool, sta
 
 
 def _state(self: Value) -> dict[str, Any]:
-    state = {key: value for key, value in vars(self).items() if key not in _OF_THE_MOMENT}
+    state = {key: value for key, value in attributes_of(self).items() if key not in _OF_THE_MOMENT}
     return state if self._labels is None else {**state, "_labels": self._labels}
 
 

@@ -61,28 +61,27 @@ struct Numbers {
         const Value* seen = eager::as_value(tensor.ptr());
         value = nb::borrow(tensor), owner = nb::borrow(eager::some(seen->owner) ? seen->owner : tensor.ptr());
         array = nb::borrow(seen->array), changes = eager::version_of(seen);
-        lending = nb::borrow(lending_of(words));
-        if (lending.is_valid()) times = nb::steal(PyObject_GetAttr(lending.ptr(), words.times.ptr()));
+        lending = lending_of(words);
+        if (!lending.is_none()) times = nb::steal(PyObject_GetAttr(lending.ptr(), words.times.ptr()));
     }
     bool hold() const {
         const Value* seen = eager::as_value(value.ptr());
         PyObject* now = eager::some(seen->owner) ? seen->owner : value.ptr();
         return now == owner.ptr() && seen->array == array.ptr() && eager::as_value(now)->changes == changes;
     }
-    // What is known of others who own the memory, or nothing.
-    PyObject* lending_of(const Words& words) const {
-        PyObject** attributes = _PyObject_GetDictPtr(owner.ptr());
-        if (!attributes || !*attributes) return nullptr;
-        PyObject* found = PyDict_GetItemWithError(*attributes, words.lending.ptr());
-        return eager::some(found) ? found : nullptr;
+    // What is known of others who own the memory, or None.
+    nb::object lending_of(const Words& words) const {
+        nb::object found = nb::steal(PyObject_GetAttr(owner.ptr(), words.lending.ptr()));
+        if (!found.is_valid()) throw nb::python_error();
+        return found;
     }
     // Whether somebody may have come since who writes into the memory, without its owner counting it.
     bool lent_since(const Words& words) const {
-        PyObject* now = lending_of(words);
-        if (now != lending.ptr()) return true;
-        if (!now) return false;
-        const nb::object for_good = nb::steal(PyObject_GetAttr(now, words.for_good.ptr()));
-        const nb::object often = nb::steal(PyObject_GetAttr(now, words.times.ptr()));
+        const nb::object now = lending_of(words);
+        if (!now.is(lending)) return true;
+        if (now.is_none()) return false;
+        const nb::object for_good = nb::steal(PyObject_GetAttr(now.ptr(), words.for_good.ptr()));
+        const nb::object often = nb::steal(PyObject_GetAttr(now.ptr(), words.times.ptr()));
         if (!for_good.is_valid() || !often.is_valid()) throw nb::python_error();
         return for_good.ptr() != Py_False || !often.equal(times);
     }

@@ -107,6 +107,15 @@ PyObject* connect_autocast(PyObject*, PyObject* args) {
     Py_RETURN_NONE;
 }
 
+// The attributes of an object as its dict. Python 3.11 makes the dict when it is first asked for, of the values that the object
+// has. Garbage may be collected then, and whoever asks meanwhile makes another dict of the same values, which both give back.
+PyObject* attributes(PyObject*, PyObject* object) {
+    const int collects = PyGC_Disable();
+    PyObject* own = PyObject_GenericGetDict(object, nullptr);
+    if (collects) PyGC_Enable();
+    return own;
+}
+
 PyObject* use_value_type(PyObject*, PyObject* type) {
     if (!below(type, value_base)) return nullptr;
     Py_XSETREF(known.value_type, Py_NewRef(type));
@@ -143,6 +152,7 @@ PyMethodDef functions[] = {
     {"use_subscripts", use_subscripts, METH_VARARGS, "Set what shows and writes parts of values."},
     {"noted", fast(noted), METH_FASTCALL, "A value around an array, and the line that made it."},
     {"filled_new", fast(filled_new), METH_FASTCALL, "A new value of plain sizes."},
+    {"attributes", attributes, METH_O, "The dict of an object, which two threads may ask for at once."},
     {"use_value_type", use_value_type, METH_O, "Set the type of new values."},
     {"call_directly", call_directly, METH_O, "Let calls of a type's instances go straight to their code."},
     {nullptr, nullptr, 0, nullptr},
