@@ -222,6 +222,22 @@ def test_two_sides(calibration: q.Calibration) -> None:
     assert (calibration.active, calibration["conv2.output"].override) == ("", None)
 
 
+def test_steps_of_an_ended_comparison_change_no_side_of_the_next(calibration: q.Calibration) -> None:
+    calibration.keep()
+    calibration.set_range("conv2.output", 0.0, 0.4)
+    calibration.switch()
+    calibration.keep()
+    calibration.undo()
+    assert (calibration.active, calibration["conv2.output"].override) == ("B", (0.0, 0.4))
+    calibration.redo()
+    assert (calibration.active, calibration["conv2.output"].override) == ("B", None)
+    calibration.undo()
+    calibration.switch()
+    assert (calibration.active, calibration["conv2.output"].override) == ("A", None)
+    calibration.switch()
+    assert calibration.active == "B" and set(calibration.compared()) == {"A", "B"}
+
+
 def test_a_side_has_no_figures_of_what_was_set_before(calibration: q.Calibration) -> None:
     good = calibration.figures()
     calibration.choose("conv1.output", bits=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import workbench as wb
 from workbench import nn
 from workbench import quantization as q
+from workbench.quantization.learnable_fake_quantize import CHANGING
 
 VALUES = q.LearnableFakeQuantize.with_args(
     observer=q.MovingAverageMinMaxObserver, quant_min=0, quant_max=255, dtype=wb.quint8, use_grad_scaling=True
@@ -162,6 +164,52 @@ def test_a_scale_for_each_channel_is_chosen_before_learning_begins(way: str) -> 
     calibration.undo()
     assert fake.scale is scale and scale.shape == (1,)
     train(model.train(), 1)
+
+
+@pytest.mark.parametrize("mode", ["observed", "neither", "learned"])
+def test_a_choice_in_the_middle_of_a_call_does_not_end_it(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, _ = WAYS["by layers"](q.QConfig(VALUES, WEIGHTS["learned"]))
+    train(model)
+    calibration = model.calibration
+    name = next(one for one in calibration.names if one.endswith("weight"))
+    fake = next(one for one in learnable(model) if one.activation_post_process is calibration[name])
+    if mode == "learned":
+        fake.enable_param_learning()
+    elif mode == "neither":
+        fake.toggle_observer_update(False).toggle_qparam_learning(False)
+    together, refused, chosen = q.LearnableFakeQuantize._together, [], []
+
+    def choose() -> None:
+        try:
+            calibration.choose(name, per_channel=True)
+        except wb.QuantizationError as error:
+            refused.append(str(error))
+
+    def interrupted(self: Any, x: Any) -> Any:
+        found = together(self, x)
+        if self is fake and not chosen:
+            chosen.append(threading.Thread(target=choose))
+            chosen[0].start()
+            chosen[0].join(10)
+            assert not chosen[0].is_alive()
+        return found
+
+    monkeypatch.setattr(q.LearnableFakeQuantize, "_together", interrupted)
+    train(model, 1)
+    train(model, 1)
+    assert chosen and len(refused) == (mode == "learned")
+    assert fake.scale.shape == ((1,) if mode == "learned" else (6,))
+
+
+def test_learning_does_not_begin_while_an_observer_is_put_in_place() -> None:
+    fake = q.LearnableFakeQuantize(q.MovingAverageMinMaxObserver, 0, 255)
+    with CHANGING:
+        other = threading.Thread(target=fake.enable_param_learning)
+        other.start()
+        other.join(0.05)
+        assert not fake.learning_enabled.item()
+    other.join(10)
+    assert fake.learning_enabled.item()
 
 
 @pytest.mark.parametrize("scale", [float("nan"), float("inf"), 1e38])

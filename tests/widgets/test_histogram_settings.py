@@ -101,6 +101,8 @@ def test_two_sides_with_their_differences_in_figures(model: HistogramModel) -> N
     assert state.change == "now A, where 2 observers are set otherwise"
     model.handle(CompareEvent("compare", "leave"))
     assert state_of(model).comparison is None
+    model.calibration.undo()
+    assert state_of(model).change == "2 observers are set otherwise, as in a comparison that has ended"
 
 
 @pytest.mark.parametrize(

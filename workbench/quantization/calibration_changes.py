@@ -49,10 +49,12 @@ class Step:
     changes: tuple[Change, ...]
     sides: tuple[str, str] = ("", "")
     """Which side was in force before and after, where it went from one to the other."""
+    comparison: int = 0
+    """Of which comparison these are the sides."""
 
     def reversed(self) -> Step:
         """Return the step that takes this one back."""
-        return Step(tuple(one.reversed() for one in self.changes), self.sides[::-1])
+        return Step(tuple(one.reversed() for one in self.changes), self.sides[::-1], self.comparison)
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class Changes:
         self.active = ""
         """Which side is in force while two are compared: ``"A"`` or ``"B"``; else empty."""
         self.sides: dict[str, Side] = {}
+        self._comparison = 0
         self._held: tuple[str, Setting] | None = None
         self._first: dict[str, PartialObserver | None] = {}
         """What the observers that were ever changed were before: more than can be undone."""
@@ -160,8 +163,10 @@ class Changes:
             for one in reversed(gone):
                 self._put(one.name, one.before)
             raise
-        # Of an end of the comparison since then only the settings are left.
-        if self.active and step.sides[1]:
+        # Of a comparison that has ended since then only the settings are left.
+        if step.sides[1] and not (self.active and step.comparison == self._comparison):
+            step = Step(step.changes)
+        if step.sides[1]:
             self.active = step.sides[1]
         self._held = None
         self.last = step
@@ -177,6 +182,7 @@ class Changes:
     def keep(self, side: Side) -> None:
         """Keep the present settings as A, and go on as B."""
         self.sides, self.active = {"A": side}, "B"
+        self._comparison += 1
 
     def leave(self) -> None:
         """Compare no longer: what is in force stays."""
@@ -196,7 +202,7 @@ class Changes:
             for name in self._names
             if (before := self.setting(name)) != others[name]
         )
-        step = Step(changes, (here, there))
+        step = Step(changes, (here, there), self._comparison)
         self._go(step)
         self.sides = {**self.sides, here: side}
         self._remember(step)

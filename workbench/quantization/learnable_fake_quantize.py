@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,10 @@ from workbench.quantization.observer_base import Array, ObserverBase
 from workbench.quantization.schemes import Scheme
 from workbench.tensor import Tensor
 
-__all__ = ["LearnableFakeQuantize", "check_learned"]
+__all__ = ["CHANGING", "LearnableFakeQuantize", "check_learned"]
+
+CHANGING = threading.RLock()
+"""Held while an observer and the scales that go with it are put in place, or read: before any observer's own lock."""
 
 
 class LearnableFakeQuantize(ObservingFakeQuantize):
@@ -121,8 +125,9 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
 
     def toggle_qparam_learning(self, enabled: bool = True) -> LearnableFakeQuantize:
         """Train scale and zero point from now on, or not."""
-        self.learning_enabled.payload[0] = bool(enabled)
-        self.scale.requires_grad = self.zero_point.requires_grad = bool(enabled)
+        with CHANGING:
+            self.learning_enabled.payload[0] = bool(enabled)
+            self.scale.requires_grad = self.zero_point.requires_grad = bool(enabled)
         return self
 
     def toggle_fake_quant(self, enabled: bool = True) -> LearnableFakeQuantize:
@@ -138,21 +143,9 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
 
     def forward(self, x: Any) -> Any:
         """Observe [any dims] if that is on, and round if that is on."""
-        observer = self.activation_post_process
-        static = bool(self.static_enabled.payload[0])
-        if static:
-            observer.unlearn()
-        # The first values are looked at in any case: what has seen none is not converted.
-        if static or not observer.has_data:
-            observer(x.detach())
-        scale, zero_point = self.scale, self.zero_point
-        if static:
-            scale, zero_point = self._taken(observer)
+        observer, scale, zero_point = self._together(x)
         if not self.fake_quant_enabled.payload[0]:
             return x
-        if not static:
-            self._keep_sensible()
-            self._follow()
         factor = (
             1.0 / math.sqrt(x.numel() * observer.quant_max) if self.use_grad_scaling and x.numel() else 1.0
         )
@@ -167,17 +160,38 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
             )
         return fake_quantize_learnable_per_channel_affine(x, scale, zero_point, axis, *limits)
 
-    def _taken(self, observer: ObserverBase) -> tuple[Tensor, Tensor]:
-        """Take what is observed, and return it for this call alone.
+    def _together(self, x: Any) -> tuple[ObserverBase, Tensor, Tensor]:
+        """Return an observer, a scale and a zero point that go together, for this call alone; look at the values first.
 
         Who moves ranges meanwhile may put another observer here: what was computed with is not theirs to change.
         """
-        if not observer.has_range:
-            return self.scale.detach(), self.zero_point.detach()
-        scale, zero_point = self._take(observer)
-        if self.activation_post_process is not observer:
-            self.take_range()
-        return new(scale), new(zero_point)
+        static, observer = bool(self.static_enabled.payload[0]), self.activation_post_process
+        if static:
+            observer.unlearn()
+        # The first values are looked at in any case: what has seen none is not converted.
+        if static or not observer.has_data:
+            observer(x.detach())
+        if static:
+            return observer, *self._taken(observer)
+        self._keep_sensible()
+        self._follow()
+        with CHANGING:
+            observer, scale, zero_point = self.activation_post_process, self.scale, self.zero_point
+            # Of those that no optimizer has the memory is held: they may have another number of values meanwhile.
+            trained = scale.requires_grad or zero_point.requires_grad
+            return (
+                (observer, scale, zero_point) if trained else (observer, scale.detach(), zero_point.detach())
+            )
+
+    def _taken(self, observer: ObserverBase) -> tuple[Tensor, Tensor]:
+        """Take what is observed, if it still is observed here, and return it."""
+        with CHANGING:
+            if not observer.has_range:
+                return self.scale.detach(), self.zero_point.detach()
+            values = self._values(observer)
+            if self.activation_post_process is observer:
+                self._have(*values)
+        return new(values[0]), new(values[1])
 
     def _keep_sensible(self) -> None:
         """Hold the scale above the least one, and the zero point in the middle where the scheme is symmetric."""
@@ -218,8 +232,9 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
 
     def take_range(self) -> None:
         """Begin anew with the range that the observer has."""
-        if self.activation_post_process.has_range:
-            self._take(self.activation_post_process)
+        with CHANGING:
+            if self.activation_post_process.has_range:
+                self._have(*self._values(self.activation_post_process))
 
     def _follow(self) -> None:
         """Put what was learned in force; first take a range that was set by hand meanwhile."""
@@ -246,19 +261,19 @@ class LearnableFakeQuantize(ObservingFakeQuantize):
                 "before learning begins, or after enable_static_estimate()"
             )
 
-    def _take(self, observer: ObserverBase) -> tuple[Array, Array]:
-        """Have the scale and the zero point of an observer, and return them: one entry, or one a channel."""
+    def _values(self, observer: ObserverBase) -> tuple[Array, Array]:
+        """Return scale and zero point of an observer, as numbers that are learned: one entry, or one a channel."""
         scale, zero_point = observer.qparams()
         scale = np.maximum(np.atleast_1d(scale).astype(np.float32), self.eps.payload[0])
         zero_point = np.atleast_1d(zero_point).astype(np.float32)
-        if observer.qscheme.symmetric:
-            zero_point = np.zeros_like(zero_point)
+        return scale, np.zeros_like(zero_point) if observer.qscheme.symmetric else zero_point
+
+    def _have(self, scale: Array, zero_point: Array) -> None:
         for parameter, values in ((self.scale, scale), (self.zero_point, zero_point)):
             # Whoever holds the parameter goes on holding it; a gradient was that of another number of values.
             if values.shape != tuple(parameter.shape):
                 parameter.grad = None
             parameter.payload = values.copy()
-        return scale, zero_point
 
 
 def check_learned(model: Module) -> None:

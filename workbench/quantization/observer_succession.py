@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import QuantizationError
-from workbench.quantization.learnable_fake_quantize import LearnableFakeQuantize
+from workbench.quantization.learnable_fake_quantize import CHANGING, LearnableFakeQuantize
 from workbench.quantization.observer import HistogramObserver
 from workbench.quantization.observer_base import ObserverBase
 
@@ -58,9 +58,10 @@ def put_in_place(model: Any, old: ObserverBase, new: ObserverBase) -> None:
         if child is old
     ]
     learned = [module for module, _ in held if isinstance(module, LearnableFakeQuantize)]
-    for module in learned:
-        module.check_follower(new)
-    for module, name in held:
-        setattr(module, name, new)
-    for module in learned:
-        module.take_range()
+    with CHANGING:
+        for module in learned:
+            module.check_follower(new)
+        for module, name in held:
+            setattr(module, name, new)
+        for module in learned:
+            module.take_range()

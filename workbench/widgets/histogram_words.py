@@ -49,9 +49,12 @@ def missing_in_words(entry: Entry | None) -> str:
 
 def change_in_words(entry_of: Callable[[str], Entry], step: Step) -> str:
     """Say what a step did: "conv2.output: clipping 0.3 % more bought 1.7 dB"."""
+    count = len(step.changes)
+    otherwise = f"{count} observer{'' if count == 1 else 's'} {_are(count)} set otherwise"
     if step.sides[1]:
-        count = len(step.changes)
-        return f"now {step.sides[1]}, where {count} observer{'' if count == 1 else 's'} {_are(count)} set otherwise"
+        return f"now {step.sides[1]}, where {otherwise}"
+    if count != 1:
+        return f"{otherwise}, as in a comparison that has ended"
     (change,) = step.changes
     entry = entry_of(change.name)
     lead = f"{change.name}: " + ("taken back: " if change.undone else "")
