@@ -67,6 +67,22 @@ def test_a_bias_of_more_bits_is_cut_to_32() -> None:
     assert found.tolist() == [[210, 210, 10, 10]]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("scale", "weights"), [(1e30, 1e20), (3e38, 1e-30), (1e-38, 1e-30)])
+def test_scales_beyond_their_type_give_codes_without_a_warning(
+    engine: str, scale: float, weights: float
+) -> None:
+    wb.backends.quantized.engine = engine
+    x = QuantizedArray(np.full((1, 2), 70, np.uint8), scale, 60, quint8)
+    weight = QuantizedArray(np.full((4, 2), 3, np.int8), weights, 0, qint8)
+    bias = np.array([1.0, -1.0, 0.0, 3e38], np.float32)
+    for given in (None, bias):
+        inputs = [one if one is None else new(one) for one in (x, weight, given)]
+        params = {"zero_point": 110, "qmin": 0, "qmax": 255, "relu": False}
+        assert ops.quantized_linear(*inputs, scale=1.0, **params).payload.codes.shape == (1, 4)
+        assert ops.quantized_linear(*inputs, scale=None, **params).shape == (1, 4)
+
+
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("limits", [(90, 200), (20, 110), (150, 180)])
 @pytest.mark.parametrize("layer", [LAYERS[3], LAYERS[-2]], ids=str)

@@ -150,11 +150,7 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     elif kernel is not None and (narrow or kernel.accepts(*arrays, **params)):
         out = kernel.run(*arrays, **params)
     else:
-        token = WARNINGS.set(QUIET)
-        try:
-            out = op.forward(*arrays, **params)
-        finally:
-            WARNINGS.reset(token)
+        out = _quietly(op.forward, *arrays, **params)
     if half is not None:
         out = narrowed(op, out, half, params)
     if op.outputs == 1:
@@ -171,6 +167,15 @@ def evaluate(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
             for one, d in zip(out, dims, strict=True)
         ]
     )
+
+
+def _quietly(compute: Callable[..., Any], *given: Any, **params: Any) -> Any:
+    """Compute by NumPy: infinities and NaN are values like others, and an op does not warn of them."""
+    token = WARNINGS.set(QUIET)
+    try:
+        return compute(*given, **params)
+    finally:
+        WARNINGS.reset(token)
 
 
 _SCALARS = (int, float, complex, np.generic)
@@ -196,7 +201,7 @@ def _other_payload(op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> A
     if any(type(array) is SparseArray for array in arrays):
         if "places" not in op.properties:
             return _sparse(op, inputs, params)
-        return new(op.forward(*arrays, **params), names_in(infer_dims(op, inputs, params)))
+        return new(_quietly(op.forward, *arrays, **params), names_in(infer_dims(op, inputs, params)))
     if any(isinstance(array, Abstract) for array in arrays):
         # A value whose level is over can still be computed with, as far as something beneath it has numbers.
         below = [array.beneath() if isinstance(array, Abstract) else None for array in arrays]
@@ -290,7 +295,7 @@ def _quantized(op: Op, inputs: tuple[Any, ...], arrays: list[Any], params: dict[
     if isinstance(rule, Absent) or isinstance(rule.codes, Absent):
         raise _not_quantized(op)
     dims: Any = infer_dims(op, inputs, params)
-    out = rule.codes(op, *arrays, **params)
+    out = _quietly(rule.codes, op, *arrays, **params)
     if op.outputs == 1:
         return new(out, names_in(dims))
     return tuple([new(one, names_in(d)) for one, d in zip(out, dims, strict=True)])
