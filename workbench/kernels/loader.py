@@ -16,7 +16,7 @@ __all__ = ["available", "native", "reason"]
 SETTING = "WORKBENCH_KERNELS"
 """Environment variable: ``off`` keeps the compiled kernels unused: NumPy's code runs in their place."""
 
-INTERFACE = 38
+INTERFACE = 39
 """What this Python code expects of the compiled module; `source/module.cpp` has the same number. It rises with every
 change of a name or an argument that Python uses, so that two halves of different ages are never put together."""
 

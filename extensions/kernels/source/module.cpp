@@ -44,7 +44,7 @@
 #include "threads.hpp"
 
 NB_MODULE(_kernels, module) {
-    module.attr("interface") = 38;  // as INTERFACE in workbench/kernels/loader.py
+    module.attr("interface") = 39;  // as INTERFACE in workbench/kernels/loader.py
     nanobind::set_leak_warnings(false);  // a thread that runs to the end keeps what it works with
     module.doc() = "Compiled kernels; use them through workbench.kernels.";
     if (!workbench::add_eager(module.ptr())) throw nanobind::python_error();
