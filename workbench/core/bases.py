@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from workbench.base.collector import collector_at_rest
 from workbench.base.seams import Seam
 from workbench.core.typing import Tensor
 from workbench.kernels.loader import native
@@ -80,7 +81,14 @@ else:
     OpBase = _PlainOp if eager is None else eager.OpBase
 NodeBase: Any = _PlainNode if eager is None else eager.NodeBase
 CallBase: Any = _PlainCall if eager is None else eager.CallBase
-attributes_of: Callable[[Any], dict[str, Any]] = vars if eager is None else eager.attributes
+
+
+def _attributes(value: object) -> dict[str, Any]:
+    with collector_at_rest():
+        return vars(value)
+
+
+attributes_of: Callable[[Any], dict[str, Any]] = _attributes if eager is None else eager.attributes
 """`vars` of an object that several threads have: Python 3.11 may end in a segmentation fault where two ask at once."""
 next_serial: Callable[[], int] = itertools.count().__next__ if eager is None else eager.next_serial
 """Gives recorded calls their numbers: what was recorded later has the larger one."""
